@@ -53,7 +53,7 @@ def lines(document: Document) -> dict[str, Document]:
 
 def pair(document: Document, first: str, second: str) -> Document:
     """The contrast of two presets."""
-    pairs = [*document["contrasts"], *document["against_controls"]]
+    pairs = document["contrasts"]
     return next(
         pair for pair in pairs if [name(pair["first"]), name(pair["second"])] == [first, second]
     )

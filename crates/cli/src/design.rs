@@ -158,8 +158,6 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
     strategies::check_regime(setup, &experiment.prices)?;
     Ok(Reporting {
         regime: experiment.prices.clone(),
-        primary: experiment.primary,
-        margin: experiment.margin,
         seed: experiment.seed,
         split: experiment.split,
         estimator: setup.measure.id().to_string(),

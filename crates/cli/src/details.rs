@@ -121,8 +121,8 @@ impl Compared<'_> {
                 let score = self.comparison.scores_of(session).get(*at);
                 score.is_some_and(|score| score.fault.is_some())
             };
-            let ranked = self.comparison.ranked();
-            let first = ranked.iter().copied().find(|at| !failed(at));
+            let order = self.comparison.by_bill();
+            let first = order.iter().copied().find(|at| !failed(at));
             acted.push(first.unwrap_or(self.comparison.baseline));
         }
         let make = || {

@@ -6,7 +6,9 @@ use crate::notes;
 pub(crate) use crate::notes::{detail, is_verbose, note};
 use crate::replace::{self, Identity};
 use foldback_core::validity::Violation;
-use foldback_report::{Width, plain};
+use foldback_report::rows::{Format, flat};
+use foldback_report::{Width, json, plain};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::{BufWriter, IsTerminal as _, Seek as _, Write};
 #[cfg(unix)]
@@ -18,6 +20,32 @@ use tempfile::NamedTempFile;
 pub(crate) fn print(text: &str) -> Result<(), Error> {
     let mut out = anstream::stdout().lock();
     out.write_all(plain::text(text).as_bytes()).and_then(|()| out.flush()).map_err(Error::Output)
+}
+
+/// Prints a report, unless one of the documents that are asked for goes to standard output: that one stands alone, so that it can be
+/// piped.
+pub(crate) fn print_beside(documents: &[&Option<PathBuf>], text: &str) -> Result<(), Error> {
+    let mut named = documents.iter().filter_map(|path| path.as_ref());
+    match named.any(|path| is_stdout(path)) {
+        true => Ok(()),
+        false => print(text),
+    }
+}
+
+/// Writes a JSON document where it is asked for.
+pub(crate) fn json(path: Option<&PathBuf>, document: &impl Serialize) -> Result<(), Error> {
+    path.map_or(Ok(()), |path| write(Some(path), &json::document(document)?))
+}
+
+/// The file for rows, and how they are written.
+pub(crate) fn rows_file(path: Option<&PathBuf>) -> Result<Option<(&PathBuf, Format)>, Error> {
+    let format = path.map(|path| Format::from_path(path)).transpose().map_err(Error::Rows)?;
+    Ok(path.zip(format))
+}
+
+/// Writes rows where they are asked for.
+pub(crate) fn rows(file: Option<(&PathBuf, Format)>, rows: &[impl Serialize]) -> Result<(), Error> {
+    file.map_or(Ok(()), |(path, format)| write_with(Some(path), |out| flat(rows, format, out)))
 }
 
 /// Applies the user's output options.

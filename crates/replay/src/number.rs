@@ -95,6 +95,16 @@ pub fn decimals(usd: f64) -> usize {
     }
 }
 
+/// Dollars with three figures: `$0.412`.
+pub fn money(usd: f64) -> String {
+    dollars(usd, decimals(usd))
+}
+
+/// A difference of shares in points, with its sign: `−4`.
+pub fn points(share: f64) -> String {
+    format!("{:+.0}", share * 100.0).replace('-', "−")
+}
+
 /// A change in percent, with its sign: `−40%`.
 pub fn change(ratio: f64) -> String {
     let percent = ((ratio - 1.0) * 100.0).round();

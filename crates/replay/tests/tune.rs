@@ -5,7 +5,7 @@
 use foldback::Registry;
 use foldback_core::Limits;
 use foldback_core::config::{self, Compiled, Document, Options, compile_preset};
-use foldback_replay::compare::{Gate, Metric, Point, ranks};
+use foldback_replay::compare::{Gate, Metric, Point, front};
 use foldback_replay::stats::SplitMix64;
 use foldback_replay::tune::advice::{Budget, Choice, choose};
 use foldback_replay::tune::{
@@ -183,16 +183,15 @@ fn at(cost: f64, kept: f64) -> Option<Point> {
 #[test]
 fn the_front_is_what_nothing_beats_and_ties_are_kept() {
     let cases = [
-        ("one", vec![at(1.0, 1.0)], vec![Some(0)]),
-        ("a trade", vec![at(0.5, 0.8), at(0.7, 0.9)], vec![Some(0), Some(0)]),
-        ("beaten", vec![at(0.5, 0.9), at(0.7, 0.8)], vec![Some(0), Some(1)]),
-        ("beaten on one axis", vec![at(0.5, 0.9), at(0.5, 0.8)], vec![Some(0), Some(1)]),
-        ("alike", vec![at(0.5, 0.9), at(0.5, 0.9)], vec![Some(0), Some(0)]),
-        ("layers", vec![at(0.9, 0.7), at(0.5, 0.9), at(0.7, 0.8)], vec![Some(2), Some(0), Some(1)]),
-        ("no place", vec![None, at(0.5, 0.9), at(f64::NAN, 1.0)], vec![None, Some(0), None]),
+        ("one", vec![at(1.0, 1.0)], vec![0]),
+        ("a trade", vec![at(0.5, 0.8), at(0.7, 0.9)], vec![0, 1]),
+        ("beaten", vec![at(0.5, 0.9), at(0.7, 0.8)], vec![0]),
+        ("beaten on one axis", vec![at(0.5, 0.9), at(0.5, 0.8)], vec![0]),
+        ("alike", vec![at(0.5, 0.9), at(0.5, 0.9)], vec![0, 1]),
+        ("no place", vec![None, at(0.5, 0.9), at(f64::NAN, 1.0)], vec![1]),
     ];
     for (name, points, expected) in cases {
-        assert_eq!(ranks(&points), expected, "{name}");
+        assert_eq!(front(&points), expected, "{name}");
     }
 }
 
@@ -208,8 +207,7 @@ fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
             gate: Gate { passed, ..Gate::default() },
             ..Measured::default()
         },
-        rank: None,
-        dominated_by: Vec::new(),
+        dominated_by: None,
         report: None,
         against_own: None,
     }
@@ -251,18 +249,17 @@ fn points() -> impl Strategy<Value = Vec<Option<Point>>> {
 
 proptest! {
     #[test]
-    fn ranks_are_layers(points in points()) {
-        let ranks = ranks(&points);
+    fn nothing_beats_the_front_and_it_beats_the_rest(points in points()) {
+        let front = front(&points);
         let point = |at: usize| points[at].unwrap();
-        for (a, rank) in ranks.iter().enumerate() {
-            let rank = rank.unwrap();
-            let beaten_by = |wanted: usize| {
-                (0..points.len()).any(|b| ranks[b] == Some(wanted) && point(b).dominates(point(a)))
-            };
-            prop_assert!(!beaten_by(rank), "nothing of its own layer beats it");
-            prop_assert!(rank == 0 || beaten_by(rank - 1), "something of the layer above does");
+        for at in 0..points.len() {
+            let beaten_by = |other: usize| point(other).dominates(point(at));
+            if front.contains(&at) {
+                prop_assert!(!(0..points.len()).any(beaten_by));
+            } else {
+                prop_assert!(front.iter().copied().any(beaten_by));
+            }
         }
-        prop_assert!(points.is_empty() || ranks.contains(&Some(0)));
     }
 
     #[test]

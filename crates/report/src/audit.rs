@@ -1,11 +1,9 @@
 //! What recorders' own compactions did: tables and a closing sentence, a document, and a row for each compaction and strategy.
 
 use crate::inspect::{common_folder, not_used};
-use crate::json::document;
 use crate::number::{count, decimals, dollars, grouped, percent, short};
 use crate::plain;
-use crate::rows::{Format, flat};
-use crate::terminal::{ALWAYS, Head, Width, shortened, table, wrap};
+use crate::terminal::{ALWAYS, Head, Width, dash, shortened, table, wrap};
 use foldback_replay::audit::{Audit, AuditedFold, Binding, Compaction, Missing, NEAR};
 use foldback_replay::corpus::Skipped;
 use foldback_replay::setup::AS_RECORDED;
@@ -15,7 +13,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
-use std::io::Write;
 
 /// Texts of a kind that are listed, and columns that each takes.
 const LISTED: (usize, usize) = (3, 60);
@@ -63,21 +60,8 @@ impl Audited {
         out
     }
 
-    /// The document of `--json`.
-    ///
-    /// # Errors
-    ///
-    /// None that is known.
-    pub fn json(&self) -> serde_json::Result<String> {
-        document(self)
-    }
-
-    /// Writes a row for each compaction and whoever folds there. Lists are their lengths.
-    ///
-    /// # Errors
-    ///
-    /// They can't be written.
-    pub fn write_rows(&self, format: Format, out: &mut dyn Write) -> std::io::Result<()> {
+    /// A row for each compaction and whoever folds there. Lists are their lengths.
+    pub fn rows(&self) -> Vec<Map<String, Value>> {
         let mut rows = Vec::new();
         for (_, session, number, compaction) in self.places() {
             for fold in &compaction.folds {
@@ -92,7 +76,7 @@ impl Audited {
                 rows.push(row);
             }
         }
-        flat(&rows, format, out)
+        rows
     }
 
     /// The tables and the closing sentence; with everything of each compaction if it is `full`.
@@ -409,10 +393,6 @@ fn own(compaction: &Compaction) -> Option<&AuditedFold> {
 /// All that calls missed up to the next compaction.
 fn missed(fold: &AuditedFold) -> usize {
     fold.missing.names.len() + fold.missing.texts.len()
-}
-
-fn dash() -> String {
-    "–".to_owned()
 }
 
 /// A time span in its largest unit.

@@ -59,8 +59,8 @@ pub(crate) fn skipped(corpus: &CorpusSummary) -> BTreeMap<&str, Vec<&str>> {
     reasons
 }
 
-/// Strategies that are shown and not ranked, with what they did.
-pub(crate) fn unranked(comparison: &Comparison) -> Vec<(&str, String)> {
+/// Strategies that failed a gate, with what they did.
+pub(crate) fn refused(comparison: &Comparison) -> Vec<(&str, String)> {
     let strategies = comparison.presets.iter().filter(|line| line.kind == Kind::Strategy);
     strategies.filter_map(|line| Some((line.preset.as_str(), line.gate.why()?))).collect()
 }

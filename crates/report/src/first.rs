@@ -107,7 +107,7 @@ impl<'a> Page<'a> {
             let is_best = best.is_some_and(|best| std::ptr::eq(best, line));
             let acts = line.gate.passed && line.triggered > 0;
             let is_unbilled = acts && comparison.base.is_some() && !comparison.is_billed(line);
-            let says_more = commands.named || is_best || !comparison.ranks();
+            let says_more = commands.named || is_best || !comparison.is_tested();
             match () {
                 () if is_unbilled => {
                     page.unbilled.push(name());
@@ -175,9 +175,7 @@ impl<'a> Page<'a> {
         });
         let verdict = verdict::verdict(self.comparison);
         let rules = verdict::rules(self.comparison);
-        for sentence in
-            [verdict, rules, heavy, verdict::experiment(self.comparison)].iter().flatten()
-        {
+        for sentence in [verdict, rules, heavy].iter().flatten() {
             self.say(&mut out, sentence);
         }
         out.push('\n');
@@ -345,7 +343,7 @@ impl<'a> Page<'a> {
 
 /// The name of the preset that the answer names, as its row has it.
 pub fn best(comparison: &Comparison) -> Option<&str> {
-    comparison.best().filter(|_| comparison.ranks()).map(|line| verdict::name(comparison, line))
+    comparison.best().filter(|_| comparison.is_tested()).map(|line| verdict::name(comparison, line))
 }
 
 /// The notes in the rows of presets.

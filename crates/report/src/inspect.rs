@@ -1,6 +1,5 @@
 //! What is in recorded sessions: one in full, or many as a table or a document.
 
-use crate::json::document;
 use crate::number::{self, count, grouped, short};
 use crate::plain;
 use crate::terminal::{ALWAYS, Head, Width, table, wrap};
@@ -113,13 +112,13 @@ struct Document<'a> {
     sessions: &'a [Inspected],
 }
 
-/// All sessions as one JSON document, indented, with a newline at its end.
-pub fn json(
+/// All sessions as one document.
+pub fn document<'a>(
     files: usize,
-    sessions: &[Inspected],
-    skipped: &[Skipped],
-) -> serde_json::Result<String> {
-    document(&Document { files, skipped, sessions })
+    sessions: &'a [Inspected],
+    skipped: &'a [Skipped],
+) -> impl Serialize + 'a {
+    Document { files, skipped, sessions }
 }
 
 /// Many sessions, one row each, and what was not used.

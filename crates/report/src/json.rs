@@ -33,7 +33,7 @@ pub(crate) struct Document<'a> {
     provenance: &'a Provenance,
     /// What was compared, with every session accounted for.
     corpus: &'a CorpusSummary,
-    /// Prices, seed and primary metric: what a pre-registration fixes.
+    /// Prices and seed: what a pre-registration fixes.
     reporting: &'a Reporting,
     /// Assumptions behind the numbers, one sentence each.
     assumptions: &'a [String],
@@ -52,8 +52,6 @@ pub(crate) struct Document<'a> {
     presets: Vec<Preset<'a>>,
     /// One entry per pair of strategies, without controls.
     contrasts: &'a [Contrast],
-    /// One entry per strategy and control but no compaction: exploratory, not adjusted for.
-    against_controls: &'a [Contrast],
     /// What the sessions came to, by the file of `--outcomes`; `null` without one.
     outcomes: &'a Option<Outcomes>,
 }
@@ -143,7 +141,6 @@ fn whole(comparison: &Comparison) -> Document<'_> {
             .map(|(preset, line)| Preset { line, idle: IdleSessions { comparison, preset } })
             .collect(),
         contrasts: &comparison.contrasts,
-        against_controls: &comparison.against_controls,
         outcomes: &comparison.outcomes,
     }
 }
@@ -215,7 +212,11 @@ pub fn write_manifest(
 }
 
 /// A JSON document, indented, with a newline at its end.
-pub(crate) fn document(document: &impl Serialize) -> serde_json::Result<String> {
+///
+/// # Errors
+///
+/// None that is known.
+pub fn document(document: &impl Serialize) -> serde_json::Result<String> {
     let mut text = serde_json::to_string_pretty(document)?;
     text.push('\n');
     Ok(text)

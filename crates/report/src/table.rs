@@ -52,7 +52,7 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
     let columns: Vec<Column> = headline().into_iter().filter(|column| column.narrow).collect();
     let baseline = [comparison.baseline];
     let others = comparison.controls().into_iter().filter(|at| *at != comparison.baseline);
-    let order = baseline.into_iter().chain(comparison.ranked()).chain(others);
+    let order = baseline.into_iter().chain(comparison.by_bill()).chain(others);
     let lines: Vec<Line<'_>> = order.filter_map(|at| lines.get(at).copied()).collect();
     preset_table(&mut out, comparison, &lines, &columns, width);
     let dominated: Vec<String> = lines
@@ -64,7 +64,7 @@ pub fn comparison(comparison: &Comparison, width: Width) -> String {
         .collect();
     if !dominated.is_empty() {
         let text = format!(
-            "the front first, then what is dominated, no cheaper and keeping no more: {}",
+            "dominated, no cheaper than another and keeping no more: {}",
             dominated.join(", ")
         );
         say(&mut out, "", &text, width);
@@ -157,12 +157,12 @@ fn interval(metric: &Metric) -> String {
 
 /// The presets that failed a gate, and how many sessions would show a difference.
 fn ranking(out: &mut String, comparison: &Comparison, width: Width) {
-    let failed: Vec<String> = facts::unranked(comparison)
+    let failed: Vec<String> = facts::refused(comparison)
         .into_iter()
         .map(|(preset, why)| format!("{preset} {why}"))
         .collect();
     if !failed.is_empty() {
-        say(out, "", &format!("not ranked: {}", failed.join("; ")), width);
+        say(out, "", &format!("not recommended: {}", failed.join("; ")), width);
     }
     if let Some(needed) = verdict::needed(comparison) {
         say(out, "", &needed, width);

@@ -192,10 +192,15 @@ pub(crate) fn shortened(name: &str, width: usize) -> String {
     format!("{start}…{}", end.chars().rev().collect::<String>())
 }
 
+/// What stands where there is no value.
+pub(crate) fn dash() -> String {
+    "–".to_owned()
+}
+
 /// A share in percent with a decimal, and its interval if there is one: `70.2% (52–91)`.
 pub(crate) fn measured(value: Option<f64>, interval: Option<(f64, f64)>) -> String {
     let Some(value) = value else {
-        return "–".to_owned();
+        return dash();
     };
     let whole = |(lo, hi): (f64, f64)| format!(" ({:.0}–{:.0})", lo * 100.0, hi * 100.0);
     format!("{:.1}%{}", value * 100.0, interval.map_or_else(String::new, whole))

@@ -27,8 +27,7 @@ fn trial(name: &str, gate: Gate) -> Trial {
             gate,
             ..Measured::default()
         },
-        rank: None,
-        dominated_by: Vec::new(),
+        dominated_by: None,
         report: None,
         against_own: None,
     }

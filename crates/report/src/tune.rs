@@ -2,7 +2,6 @@
 //! chosen on, and the front of them, with intervals, on those that they were not.
 
 use crate::columns;
-use crate::json::document;
 use crate::number::{count, count_of, grouped, short};
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::compare::{Difference, Gate, Metric};
@@ -25,9 +24,9 @@ struct Document<'a> {
     tuned: &'a Tuned,
 }
 
-/// Everything as one JSON document, indented, with a newline at its end.
-pub fn json(tuned: &Tuned, search: Search) -> serde_json::Result<String> {
-    document(&Document { search, front: tuned.front(), tuned })
+/// Everything as one document.
+pub fn document(tuned: &Tuned, search: Search) -> impl Serialize + '_ {
+    Document { search, front: tuned.front(), tuned }
 }
 
 /// The report for a terminal of so many columns.
@@ -101,7 +100,7 @@ fn fields(tuned: &Tuned) -> impl Iterator<Item = &Field> {
 
 /// The values under the heading, after the marks.
 fn label(trial: &Trial) -> String {
-    let star = if trial.rank == Some(0) { "★" } else { " " };
+    let star = if trial.is_on_front() { "★" } else { " " };
     if trial.settings.is_empty() {
         return format!("{star}○ {}", trial.of);
     }
@@ -121,11 +120,11 @@ fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
     let mut order: Vec<&Trial> = tuned.trials.iter().collect();
     let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
     order.sort_by(|a, b| {
-        let rank = |trial: &Trial| trial.rank.unwrap_or(usize::MAX);
-        rank(a).cmp(&rank(b)).then(cost(a).total_cmp(&cost(b)))
+        let has_no_place = |trial: &Trial| trial.dominated_by.is_none();
+        has_no_place(a).cmp(&has_no_place(b)).then(cost(a).total_cmp(&cost(b)))
     });
     let (front, others): (Vec<&Trial>, Vec<&Trial>) =
-        order.into_iter().partition(|trial| trial.rank == Some(0));
+        order.into_iter().partition(|trial| trial.is_on_front());
     // The own values are always there, wherever they stand.
     let (own, others): (Vec<&Trial>, Vec<&Trial>) =
         others.into_iter().partition(|trial| trial.settings.is_empty());
@@ -193,18 +192,17 @@ fn place(tuned: &Tuned) -> String {
         return String::new();
     };
     let name = &own.of;
-    if own.rank == Some(0) {
+    if own.is_on_front() {
         return format!(
             "{name} with its own values is on the front of the sessions tuned on: nothing that was tried is cheaper there and keeps as much."
         );
     }
-    if own.rank.is_none() {
+    let Some(beaten) = &own.dominated_by else {
         return format!(
-            "{name} with its own values has no rank: it fails a gate that others pass, or nothing was needed."
+            "{name} with its own values has no place: it fails a gate that others pass, or nothing was needed."
         );
-    }
-    let beaten: Vec<&Trial> =
-        own.dominated_by.iter().filter_map(|at| tuned.trials.get(*at)).collect();
+    };
+    let beaten: Vec<&Trial> = beaten.iter().filter_map(|at| tuned.trials.get(*at)).collect();
     let named = |trial: &&Trial| format!("{} ({})", trial.name, point(&trial.tune, value));
     let names: Vec<String> = beaten.iter().take(3).map(named).collect();
     let more = match beaten.len().saturating_sub(3) {

@@ -6,7 +6,7 @@ use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{
     Base, Contrast, Difference, LEAST_REPOSITORIES, LEAST_SESSIONS, McNemar, Metric, Outcomes,
-    PresetLine, Primary, Reason, Remark, SampleSize, Unit, Verdict,
+    PresetLine, Reason, Remark, SampleSize, Unit, Verdict,
 };
 use foldback_replay::recorder::Recorded;
 use foldback_replay::setup::AS_RECORDED;
@@ -356,39 +356,9 @@ pub(crate) fn rules(comparison: &Comparison) -> Option<String> {
     ))
 }
 
-/// The result of a pre-registered comparison by its primary outcome.
-pub(crate) fn experiment(comparison: &Comparison) -> Option<String> {
-    let reporting = &comparison.reporting;
-    let hash = reporting.experiment.as_ref()?;
-    let outcome = match reporting.primary {
-        Primary::Net => "bill",
-        Primary::FrrObsFar => "kept",
-    };
-    let margin = match reporting.margin {
-        0.0 => "no margin".to_owned(),
-        margin => format!("a margin of {:.0} points", margin * 100.0),
-    };
-    let found = match comparison.ranks() {
-        false => "too few sessions to rank presets".to_owned(),
-        true => {
-            let first = comparison.presets.iter().filter(|line| line.rank == Some(1));
-            let first: Vec<&str> = first.map(|line| name(comparison, line)).collect();
-            let ranked = comparison.presets.iter().filter(|line| line.rank.is_some()).count();
-            match first.as_slice() {
-                [] => "nothing is ranked".to_owned(),
-                first if first.len() == ranked && ranked > 1 => {
-                    format!("all {} that are ranked tie", grouped(ranked as u64))
-                }
-                first => format!("{} first of {}", first.join(", "), grouped(ranked as u64)),
-            }
-        }
-    };
-    Some(format!("experiment {hash}, by {outcome} with {margin}: {found}"))
-}
-
 /// How two strategies differ, a sentence for every pair of them.
 pub(crate) fn pairs(comparison: &Comparison) -> Vec<String> {
-    let ranks = comparison.ranks();
+    let ranks = comparison.is_tested();
     let pair = |pair: &Contrast| {
         let bill = difference(&pair.net, ranks, |ratio| ratio - 1.0, "%", ["lower", "higher"]);
         let kept = difference(&pair.frr_obs_far, ranks, |share| share, " points", ["less", "more"]);

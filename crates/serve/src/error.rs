@@ -2,7 +2,6 @@
 
 use crate::fold::conversations::journals::JournalsError;
 use crate::settings::SettingsError;
-use crate::trial::TrialFileError;
 use std::io;
 use std::net::SocketAddr;
 use thiserror::Error;
@@ -25,11 +24,8 @@ pub enum ServeError {
     #[error(transparent)]
     Journals(#[from] JournalsError),
     /// The file of the trial can't be used.
-    #[error(transparent)]
-    Trial(#[from] TrialFileError),
-    /// A trial has no arms.
-    #[error("a trial needs arms")]
-    NoArms,
+    #[error("{0}")]
+    Trial(String),
     /// The threads that fold can't be started.
     #[error("can't start threads: {0}")]
     Threads(#[from] rayon::ThreadPoolBuildError),

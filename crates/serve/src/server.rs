@@ -7,9 +7,10 @@ use crate::http::descriptors;
 use crate::http::headers::READ as READ_HEADERS;
 use crate::http::line::Connection;
 use crate::http::listen::{Arrival, Limited};
-use crate::settings::{Say, Settings};
+use crate::settings::Settings;
 use crate::trial::Trial;
 use crate::trial::arms::Arms;
+use crate::trial::log::TrialLog;
 use axum::body::Body;
 use axum::http::HeaderValue;
 use axum::http::header::CONNECTION;
@@ -46,38 +47,37 @@ impl Server {
     ///
     /// The settings are wrong, the address is in use, or the system's certificates can't be read.
     pub async fn bind(settings: Settings, folding: Folding) -> Result<Self, ServeError> {
-        let journals = folding.journal.as_ref().map_or(0, |_| folding.max_conversations);
-        Self::listen(settings, journals, |say| Arms::one(folding, say)).await
+        Self::bind_arms(settings, vec![folding], None).await
     }
 
-    /// Listens for a trial, as [`bind`](Self::bind) does.
+    /// Listens for a trial, each arm of which folds in its own way.
     ///
     /// # Errors
     ///
-    /// The file of the trial can't be used, too.
-    pub async fn bind_trial(settings: Settings, trial: Trial) -> Result<Self, ServeError> {
-        let journals = trial.arms.first().map_or(0, |(_, folding)| {
-            folding.journal.as_ref().map_or(0, |_| folding.max_conversations)
-        });
-        Self::listen(settings, journals, |say| Arms::of_trial(trial, say)).await
-    }
-
-    async fn listen(
+    /// The file of the trial can't be used, or there is not one arm for each way to fold.
+    pub async fn bind_arms(
         settings: Settings,
-        journals: usize,
-        arms: impl FnOnce(Say) -> Result<Arms, ServeError>,
+        foldings: Vec<Folding>,
+        trial: Option<Trial>,
     ) -> Result<Self, ServeError> {
+        if foldings.len() != trial.as_ref().map_or(1, |trial| trial.arms.len().max(1)) {
+            return Err(ServeError::Trial("a trial needs an arm for each way to fold".to_owned()));
+        }
         settings.check()?;
         let at = settings.listen;
         let listen = |error| ServeError::Listen { address: at, error };
         let listener = TcpListener::bind(at).await.map_err(listen)?;
         let address = listener.local_addr().map_err(listen)?;
+        let (clock, say) = (Arc::clone(&foldings[0].clock), &settings.say);
+        let log = trial.map(|trial| TrialLog::new(trial, clock, Arc::clone(say))).transpose()?;
+        let arms = Arms::new(foldings, log, say)?;
+        let journaled = arms.all.iter().map(|arm| &arm.folding).filter(|it| it.journal.is_some());
+        let journals = journaled.map(|folding| folding.max_conversations).sum();
         let (max_connections, said) = descriptors::room(settings.max_connections, journals);
         if let Some(said) = said {
             (settings.say)(&said);
         }
         let (queue, patience, grace) = (settings.queue, settings.patience, settings.grace);
-        let arms = arms(Arc::clone(&settings.say))?;
         let app = Arc::new(App::new(settings, arms)?);
         Ok(Self { app, listener, address, max_connections, queue, patience, grace })
     }

@@ -11,7 +11,7 @@ use crate::http::provider::origin;
 use crate::http::upstream::{Answer, Upstream};
 use crate::numbers::Numbers;
 use crate::settings::Say;
-use crate::trial::arms::TrialPlace;
+use crate::trial::log::TrialPlace;
 use async_trait::async_trait;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};

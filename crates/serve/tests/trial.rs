@@ -6,9 +6,9 @@ use foldback::core::log::Message;
 use foldback::wire::Dialect;
 use foldback_fake_provider::{Call, FakeProvider, Reply, Script};
 use foldback_live::trial::assign::unit_name;
-use foldback_live::trial::record::{ConversationLine, Trial as Record};
+use foldback_live::trial::record::{ConversationLine, Trial as Record, UnitLine};
 use foldback_serve::trial::TrialArm;
-use foldback_serve::{Server, Trial};
+use foldback_serve::{ServeError, Server, Trial};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,12 +18,17 @@ use std::sync::Arc;
 const ARMS: [&str; 3] = ["window", "masking-10", "none"];
 
 fn trial(file: &Path, seed: u64) -> Trial {
-    let arms = ARMS.map(|arm| (TrialArm::new(arm, arm, 1), folding(arm, WINDOW)));
-    Trial { seed, file: file.to_owned(), guard: true, arms: arms.into() }
+    let arms = ARMS.map(|arm| TrialArm::new(arm, arm, 1)).into();
+    Trial { seed, file: file.to_owned(), guard: true, arms }
+}
+
+async fn bind(provider: &FakeProvider, trial: Trial) -> Result<Server, ServeError> {
+    let foldings = ARMS.map(|arm| folding(arm, WINDOW));
+    Server::bind_arms(settings(provider), foldings.into(), Some(trial)).await
 }
 
 async fn start(provider: &FakeProvider, file: &Path) -> Proxy {
-    Proxy::run(Server::bind_trial(settings(provider), trial(file, 1)).await.unwrap())
+    Proxy::run(bind(provider, trial(file, 1)).await.unwrap())
 }
 
 fn read(file: &Path) -> Record {
@@ -72,8 +77,8 @@ async fn three_proxies_on_one_file_and_restarts_keep_arms_and_count_each_answer_
             futures_util::future::join_all(requests).await;
         }
         for line in &read(&file).conversations {
-            let before = arms.insert(line.unit.clone(), line.arm.clone());
-            assert!(before.is_none_or(|before| before == line.arm));
+            let before = arms.insert(line.unit.unit.clone(), line.unit.arm.clone());
+            assert!(before.is_none_or(|before| before == line.unit.arm));
         }
         for proxy in proxies {
             proxy.stop().await;
@@ -82,7 +87,7 @@ async fn three_proxies_on_one_file_and_restarts_keep_arms_and_count_each_answer_
     let found = read(&file);
     assert_eq!(found.conversations.len(), units.len());
     for line in &found.conversations {
-        let ConversationLine { sums, .. } = line;
+        let UnitLine { sums, .. } = &line.unit;
         assert_eq!((sums.calls, sums.uncached, sums.output), (6, 6_000, 60), "{line:?}");
     }
     let names =
@@ -118,9 +123,9 @@ async fn an_arm_folds_as_its_preset_and_none_sends_the_clients_bytes() {
         let same = sent[begun..].iter().zip(&texts).all(|(sent, text)| sent.text == *text);
         assert!(sent.iter().all(|sent| sent.header("x-foldback-unit").is_none()));
         let line = read(&file).conversations.pop().unwrap();
-        assert_eq!(line.sums.folds > 0, !same, "{line:?}");
-        folded.insert(line.arm.clone(), !same);
-        assert!(line.arm != "none" || line.sums.folds == 0);
+        assert_eq!(line.unit.sums.folds > 0, !same, "{line:?}");
+        folded.insert(line.unit.arm.clone(), !same);
+        assert!(line.unit.arm != "none" || line.unit.sums.folds == 0);
     }
     let expected = [("masking-10", true), ("none", false), ("window", true)];
     assert_eq!(folded, expected.map(|(arm, folded)| (arm.to_owned(), folded)).into());
@@ -158,7 +163,7 @@ async fn sessions_and_subagents_are_of_one_unit() {
     };
     let unit_of = |conversation: &str| {
         let lines = read(&file).conversations;
-        lines.into_iter().find(|line| line.conversation == conversation).unwrap().unit
+        lines.into_iter().find(|line| line.conversation == conversation).unwrap().unit.unit
     };
     let proxy = start(&provider, &file).await;
     let parent = send(&proxy, None, ask("please delegate this", None)).await;
@@ -219,8 +224,8 @@ async fn nothing_of_a_conversation_is_in_the_file() {
     }
     let found = read(&file);
     assert_eq!(found.conversations.len(), 1);
-    let line = &found.conversations[0];
-    assert_eq!((line.sums.calls, line.sums.refusals, line.setbacks.repeats), (2, 1, 1), "{line:?}");
+    let line = &found.conversations[0].unit;
+    assert_eq!((line.sums.calls, line.sums.refusals, line.sums.repeats), (2, 1, 1), "{line:?}");
     for entry in fs::read_dir(folder.path()).unwrap() {
         let text = fs::read_to_string(entry.unwrap().path()).unwrap();
         assert!(!text.contains("planted") && !text.contains("a.rs"), "{text}");
@@ -233,11 +238,9 @@ async fn the_file_of_another_trial_is_refused_and_a_harmful_arm_gets_no_new_unit
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("trial.jsonl");
     start(&provider, &file).await.stop().await;
-    let refused = |trial: Trial| async {
-        Server::bind_trial(settings(&provider), trial).await.unwrap_err().to_string()
-    };
+    let refused = |trial: Trial| async { bind(&provider, trial).await.unwrap_err().to_string() };
     let mut heavier = trial(&file, 1);
-    heavier.arms[0].0.weight = 2;
+    heavier.arms[0].weight = 2;
     for other in [trial(&file, 2), heavier] {
         let error = refused(other).await;
         assert!(error.contains("trial.jsonl:1: this file is of a trial with seed 1"), "{error}");
@@ -249,10 +252,13 @@ async fn the_file_of_another_trial_is_refused_and_a_harmful_arm_gets_no_new_unit
         let calls = if arm == "window" { 90 } else { 30 };
         let mut line = json!(ConversationLine {
             conversation: format!("c{at}"),
-            unit: format!("u{at}"),
-            arm: arm.to_owned(),
-            first_ms: at as i64 - 100,
-            stop: "stop".to_owned(),
+            unit: UnitLine {
+                unit: format!("u{at}"),
+                arm: arm.to_owned(),
+                first_ms: at as i64 - 100,
+                stop: "stop".to_owned(),
+                ..UnitLine::default()
+            },
             ..ConversationLine::default()
         });
         line["calls"] = Value::from(calls);
@@ -269,19 +275,18 @@ async fn the_file_of_another_trial_is_refused_and_a_harmful_arm_gets_no_new_unit
     let found = read(&file);
     let [stop] = &found.stops[..] else { panic!("{:?}", found.stops) };
     assert_eq!((&*stop.stopped, stop.units < 20), ("window", true));
-    let new = found.conversations.iter().filter(|line| line.sums.calls == 1);
-    assert!(new.clone().all(|line| line.arm != "window") && new.count() == 30);
+    let new = found.conversations.iter().filter(|line| line.unit.sums.calls == 1);
+    assert!(new.clone().all(|line| line.unit.arm != "window") && new.count() == 30);
     let metrics = proxy.metrics().await;
     assert!(metrics.contains("trial_stopped{number=\"1\",arm=\"window\"} 1"), "{metrics}");
     proxy.stop().await;
     // Without the guard it goes on.
     fs::write(&file, &text).unwrap();
     let unguarded = Trial { guard: false, ..trial(&file, 1) };
-    let proxy = Proxy::run(Server::bind_trial(settings(&provider), unguarded).await.unwrap());
+    let proxy = Proxy::run(bind(&provider, unguarded).await.unwrap());
     for n in 0..30 {
         send(&proxy, None, ask(n)).await;
     }
-    assert!(
-        read(&file).conversations.iter().any(|line| line.sums.calls == 1 && line.arm == "window")
-    );
+    let lines = read(&file).conversations;
+    assert!(lines.iter().any(|line| line.unit.sums.calls == 1 && line.unit.arm == "window"));
 }

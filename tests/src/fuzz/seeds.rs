@@ -42,7 +42,7 @@ fn seeds(target: &str) -> Vec<(String, Vec<u8>)> {
 
 fn experiments() -> Vec<(String, Vec<u8>)> {
     let shipped = folder("examples").into_iter().filter(|(name, _)| name.ends_with(".toml"));
-    let more = "strategies = [\"mine.toml\"]\nprimary = \"net\"\nmargin = 0.02\nseed = 7\nsplit = \"report\"\nmodel = \"claude-haiku-4-5\"\nestimator = \"o200k\"\nsummarizer = \"summaries.toml\"\n";
+    let more = "strategies = [\"mine.toml\"]\nseed = 7\nsplit = \"report\"\nmodel = \"claude-haiku-4-5\"\nestimator = \"o200k\"\nsummarizer = \"summaries.toml\"\n";
     shipped.chain([("the other keys".to_owned(), more.into())]).collect()
 }
 

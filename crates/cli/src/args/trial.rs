@@ -1,7 +1,6 @@
 //! Arguments of `foldback trial`.
 
-use super::inputs::a_count;
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, value_parser};
 use std::path::PathBuf;
 
 #[derive(Debug, ClapArgs)]
@@ -25,12 +24,12 @@ pub(crate) struct Trial {
     #[arg(id = "sessions", long = "from", value_name = "SESSIONS", requires = "plan", num_args = 1..)]
     pub(crate) sessions: Vec<PathBuf>,
     /// Arms of the planned trial.
-    #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "paths", value_parser = arms)]
-    pub(crate) arms: usize,
+    #[arg(long, value_name = "N", default_value_t = 2, conflicts_with = "paths", value_parser = value_parser!(u16).range(2..))]
+    pub(crate) arms: u16,
     /// Write the result as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,
-    /// Write one row per unit: CSV if the file ends in .csv, else JSON lines.
+    /// Write one row per unit: JSON lines, or CSV or Parquet if the file ends in .csv or .parquet.
     #[arg(long, value_name = "FILE", conflicts_with = "plan")]
     pub(crate) rows: Option<PathBuf>,
     /// Write the result as one HTML file that needs no network.
@@ -45,12 +44,5 @@ impl Trial {
     /// The files that it is told to write.
     pub(crate) fn files(&self) -> [&Option<PathBuf>; 4] {
         [&self.json, &self.rows, &self.html, &self.manifest]
-    }
-}
-
-fn arms(text: &str) -> Result<usize, String> {
-    match a_count(text)? {
-        0 | 1 => Err("a trial has two arms or more".to_owned()),
-        arms => Ok(arms),
     }
 }

@@ -14,7 +14,6 @@ use foldback_replay::tune::agents::{self, OtherThreshold};
 use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::audit::Audited;
 use foldback_report::html;
-use foldback_report::rows::Format;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -23,8 +22,7 @@ const OURS: &str = "indexed";
 
 pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     args.corpus.discover |= args.corpus.paths.is_empty();
-    let format = args.rows.as_ref().map(|path| Format::from_path(path));
-    let rows = args.rows.as_ref().zip(format.transpose().map_err(Error::Rows)?);
+    let rows = output::rows_file(args.rows.as_ref())?;
     let registry = foldback::registry()?;
     let listed = Listed::new(&registry)?;
     let setup = strategies::setup(&registry, &args.model)?;
@@ -55,19 +53,13 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     compacted.sort_by(|one, other| one.id.cmp(&other.id));
     let thresholds = thresholds(&registry, &listed, &setup, compacted)?;
     let audited = Audited::new(sessions, skipped, thresholds, setup.measure.id().to_string());
-    if let Some((path, format)) = rows {
-        output::write_with(Some(path), |out| audited.write_rows(format, out))?;
-    }
-    if let Some(path) = &args.json {
-        output::write(Some(path), &audited.json()?)?;
-    }
+    output::rows(rows, &audited.rows())?;
+    output::json(args.json.as_ref(), &audited)?;
     if let Some(path) = &args.html {
         output::write(Some(path), &html::audited(&audited))?;
     }
-    let mut named = [&args.json, &args.rows, &args.html].into_iter().flatten();
-    if !named.any(|path| output::is_stdout(path)) {
-        output::print(&audited.text(args.show.is_some(), output::width()))?;
-    }
+    let text = audited.text(args.show.is_some(), output::width());
+    output::print_beside(&[&args.json, &args.rows, &args.html], &text)?;
     Error::of_replays(failed)
 }
 

@@ -16,14 +16,9 @@ use std::path::Path;
 pub(crate) fn run(mut args: Inspect) -> Result<(), Error> {
     args.corpus.discover |= args.corpus.paths.is_empty();
     let found = Inspection::new(&args)?;
-    if let Some(path) = &args.json {
-        let json = inspect::json(found.files, &found.sessions, &found.skipped)?;
-        output::write(Some(path), &json)?;
-        if output::is_stdout(path) {
-            return Ok(());
-        }
-    }
-    output::print(&found.text(output::width()))
+    let document = inspect::document(found.files, &found.sessions, &found.skipped);
+    output::json(args.json.as_ref(), &document)?;
+    output::print_beside(&[&args.json], &found.text(output::width()))
 }
 
 /// The contents of the files.

@@ -31,8 +31,6 @@ mod tune;
 use crate::args::Command;
 use crate::error::Error;
 use crate::output;
-use foldback_report::rows::Format;
-use std::path::PathBuf;
 
 /// Runs a command. Outputs that can't be written, or that would take the place of something else, are refused before
 /// anything is computed.
@@ -71,18 +69,5 @@ pub(crate) fn run(command: Command) -> Result<(), Error> {
         Command::Check(args) => check::run(&args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args),
-    }
-}
-
-/// The file for rows that are no rows of a comparison, and how they are written.
-fn flat_rows(path: Option<&PathBuf>) -> Result<Option<(&PathBuf, Format)>, Error> {
-    let Some(path) = path else { return Ok(None) };
-    match Format::from_path(path).map_err(Error::Rows)? {
-        #[cfg(feature = "parquet")]
-        Format::Parquet => {
-            let why = "these rows are JSON lines or CSV; name a file in .jsonl or .csv";
-            Err(Error::Usage(why.to_owned()))
-        }
-        format => Ok(Some((path, format))),
     }
 }

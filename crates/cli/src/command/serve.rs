@@ -53,7 +53,8 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         Some(preset) => std::slice::from_ref(preset),
         None => &args.trial,
     };
-    let weights = weights(args)?;
+    let TrialArgs { weights, seed, trial_file, no_guard } = &args.design;
+    check_trial(&args.trial, weights)?;
     let preset = |name: &String| {
         let preset = strategies::contender(&registry, name, choice.as_ref())?.preset;
         strategies::check_window(&preset.strategy, setup.limits)?;
@@ -65,8 +66,8 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let purse = model.zip(asking).map(|(model, it)| purse(budget, &it.strategy, model, &setup));
     // All arms pay from one purse.
     let (purse, setup) = (purse.transpose()?, Arc::new(setup));
-    let mut arms = Vec::new();
-    for ((name, preset), weight) in names.iter().zip(&presets).zip(weights) {
+    let (mut arms, mut foldings) = (Vec::new(), Vec::new());
+    for (at, (name, preset)) in names.iter().zip(&presets).enumerate() {
         let strategy = Arc::clone(&preset.strategy);
         let limits = limits_of(Arc::clone(&setup), Arc::clone(&strategy));
         let mut folding = match purse.clone().filter(|_| asks(&preset)) {
@@ -77,7 +78,9 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         folding.shadow = args.dry_run;
         folding.journal.clone_from(&args.journal);
         most.apply(&mut folding, &mut settings);
-        arms.push((TrialArm::new(name, &preset.fingerprint, weight), folding));
+        let weight = weights.get(at).copied().unwrap_or(1);
+        arms.push(TrialArm::new(name, &preset.fingerprint, weight));
+        foldings.push(folding);
     }
     let label = match args.trial.is_empty() {
         true => presets.iter().map(|preset| preset.strategy.label()).collect::<String>(),
@@ -101,14 +104,9 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         ));
     }));
     let served = runtime.block_on(async {
-        let server = match args.trial.is_empty().then(|| arms.pop()).flatten() {
-            Some((_, folding)) => Server::bind(settings, folding).await?,
-            None => {
-                let TrialArgs { seed, trial_file: file, no_guard, .. } = &args.design;
-                let trial = Trial { seed: *seed, file: file.clone(), guard: !no_guard, arms };
-                Server::bind_trial(settings, trial).await?
-            }
-        };
+        let trial = Trial { seed: *seed, file: trial_file.clone(), guard: !no_guard, arms };
+        let trial = (!args.trial.is_empty()).then_some(trial);
+        let server = Server::bind_arms(settings, foldings, trial).await?;
         let mut summarise = presets.iter().filter(|preset| preset.strategy.summarises());
         let summarizer = summarise.find_map(|preset| preset.strategy.summarizer.as_ref());
         let written = match (summarizer, model) {
@@ -124,7 +122,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         let does = match args.dry_run {
             true => "shows what it would do".to_owned(),
             false if args.trial.is_empty() => "folds".to_owned(),
-            false => format!("is recorded in {} and runs", args.design.trial_file.display()),
+            false => format!("is recorded in {} and runs", trial_file.display()),
         };
         // A signal may come as soon as the line below is printed.
         let mut signals = Signals::new();
@@ -156,27 +154,26 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     served.map_err(|error: ServeError| usage(&error))
 }
 
-/// The weights of the arms; one for the preset of a proxy without a trial.
-fn weights(args: &Serve) -> Result<Vec<u32>, Error> {
-    let (arms, weights) = (&args.trial, &args.design.weights);
+/// Refuses arms that make no trial.
+fn check_trial(arms: &[String], weights: &[u32]) -> Result<(), Error> {
     let twice = arms.iter().enumerate().find(|(at, arm)| arms[..*at].contains(arm));
-    if let Some((_, arm)) = twice {
-        return Err(Error::Usage(format!(
+    let why = if let Some((_, arm)) = twice {
+        format!(
             "--trial names {arm} twice; an arm is in a trial once, and --weights makes it larger"
-        )));
-    }
-    match (arms.len(), weights.len()) {
-        (0, _) => Ok(vec![1]),
-        (1, _) => Err(Error::Usage(format!(
-            "--trial {}: a trial has two arms or more; to hold it against no compaction: --trial {0},none",
-            arms[0]
-        ))),
-        (many, 0) => Ok(vec![1; many]),
-        (many, given) if many == given => Ok(weights.clone()),
-        (many, given) => Err(Error::Usage(format!(
+        )
+    } else if let [one] = arms {
+        format!(
+            "--trial {one}: a trial has two arms or more; to hold it against no compaction: --trial {one},none"
+        )
+    } else if !weights.is_empty() && weights.len() != arms.len() {
+        let (given, many) = (weights.len(), arms.len());
+        format!(
             "--weights gives {given} numbers for {many} arms; it takes one for each arm, in the order of --trial"
-        ))),
-    }
+        )
+    } else {
+        return Ok(());
+    };
+    Err(Error::Usage(why))
 }
 
 /// Most US dollars that summaries by a model may cost unless a limit is given.

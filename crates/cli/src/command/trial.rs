@@ -1,6 +1,5 @@
 //! `foldback trial`
 
-use super::flat_rows;
 use crate::args;
 use crate::error::Error;
 use crate::{input, output};
@@ -12,25 +11,19 @@ pub(crate) fn run(args: &args::Trial) -> Result<(), Error> {
     if args.plan {
         return plan(args);
     }
-    let rows = flat_rows(args.rows.as_ref())?;
+    let rows = output::rows_file(args.rows.as_ref())?;
     let named = |path: &std::path::PathBuf| Ok((path.display().to_string(), input::text(path)?));
     let files = args.paths.iter().map(named).collect::<Result<Vec<_>, Error>>()?;
     let outcomes = args.outcomes.as_ref().map(named).transpose()?;
     let outcomes = outcomes.as_ref().map(|(path, text)| (&**path, &**text));
     let result = TrialResult::new(&files, outcomes).map_err(Error::Usage)?;
-    if let Some((path, format)) = rows {
-        output::write_with(Some(path), |out| trial::write_rows(&result, format, out))?;
-    }
-    if let Some(path) = &args.json {
-        output::write(Some(path), &trial::json(&result)?)?;
-    }
+    output::rows(rows, &result.units)?;
+    output::json(args.json.as_ref(), &result)?;
+    output::json(args.manifest.as_ref(), &trial::manifest(&result))?;
     if let Some(path) = &args.html {
         output::write(Some(path), &html::trial(&result))?;
     }
-    if let Some(path) = &args.manifest {
-        output::write(Some(path), &trial::manifest(&result)?)?;
-    }
-    shown(args, &trial::text(&result, output::width()))
+    output::print_beside(&args.files(), &trial::text(&result, output::width()))
 }
 
 /// By the bills of recorded sessions.
@@ -41,24 +34,13 @@ fn plan(args: &args::Trial) -> Result<(), Error> {
     let bill = |_, session: &_| Ok(prices.spent(session).map(|spent| spent.usd));
     let (bills, _) = input::each_session(&corpus, "their bills", false, bill)?;
     let bills: Vec<f64> = bills.into_iter().flatten().filter(|usd| *usd > 0.0).collect();
-    let plan = Plan::new(&bills, args.arms).ok_or_else(|| {
+    let plan = Plan::new(&bills, args.arms.into()).ok_or_else(|| {
         Error::Usage(format!(
             "a plan takes three sessions with recorded usage or more, and here are {}; name more with --from, or run a few units under \
              `foldback serve --trial`: `foldback trial` then says how many more it takes",
             bills.len()
         ))
     })?;
-    if let Some(path) = &args.json {
-        output::write(Some(path), &trial::json(&plan)?)?;
-    }
-    shown(args, &trial::plan(&plan, output::width()))
-}
-
-/// Prints a text, unless a document goes to standard output.
-fn shown(args: &args::Trial, text: &str) -> Result<(), Error> {
-    let mut named = args.files().into_iter().flatten();
-    match named.any(|path| output::is_stdout(path)) {
-        true => Ok(()),
-        false => output::print(text),
-    }
+    output::json(args.json.as_ref(), &plan)?;
+    output::print_beside(&args.files(), &trial::plan(&plan, output::width()))
 }

@@ -69,9 +69,7 @@ fn write(
     candidates: &[Candidate],
     search: Search,
 ) -> Result<(), Error> {
-    if let Some(path) = &args.json {
-        output::write(Some(path), &tune::json(tuned, search)?)?;
-    }
+    output::json(args.json.as_ref(), &tune::document(tuned, search))?;
     if let Some(path) = &args.out {
         let best = tuned.no_worse().and_then(|at| candidates.get(at));
         let Some(best) = best else {
@@ -83,11 +81,7 @@ fn write(
         let header = Header { name: &name, ..Header::default() };
         output::write(Some(path), &best.toml(header))?;
     }
-    let mut named = [&args.json, &args.out].into_iter().flatten();
-    if named.any(|path| output::is_stdout(path)) {
-        return Ok(());
-    }
-    output::print(&tune::tuned(tuned, search, output::width()))
+    output::print_beside(&[&args.json, &args.out], &tune::tuned(tuned, search, output::width()))
 }
 
 /// The fields that `--vary` names and their values.

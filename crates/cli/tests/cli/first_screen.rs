@@ -207,32 +207,7 @@ fn the_base_is_what_was_paid() {
     }
 }
 
-/// What a file fixed beforehand is answered first: by its own outcome and margin.
-#[test]
-fn an_experiment_is_told_with_its_outcome() {
-    let folder = tempfile::tempdir().unwrap();
-    let twelve = planted(folder.path(), 12);
-    let screen = |primary: &str, margin: &str| {
-        let text = format!(
-            "strategies = [\"indexed\", \"openhands\", \"opencode-1.18\"]\nwindow = 16000\nmax_output = 2000\n\
-             primary = \"{primary}\"\nmargin = {margin}\n"
-        );
-        let file = write(folder.path(), "experiment.toml", text);
-        let text = at(80, &["compare", &twelve, "--experiment", &file]).done().stdout;
-        fits_one_screen(&text);
-        text.replace("\n  ", " ")
-    };
-    for (primary, margin, told) in [
-        ("frr_obs_far", "0.0", ", by kept with no margin: openhands first of 3\n"),
-        ("frr_obs_far", "0.9", ", by kept with a margin of 90 points: all 3 that are ranked tie\n"),
-        ("net", "0.0", ", by bill with no margin: indexed first of 3\n"),
-    ] {
-        let screen = screen(primary, margin);
-        assert!(screen.contains("\nexperiment ") && screen.contains(told), "{told}{screen}");
-    }
-}
-
-/// A preset that did nothing is no choice, and has no rank.
+/// A preset that did nothing is no choice, and is held against nothing.
 #[test]
 fn what_never_acted_is_below_the_table() {
     let file = "examples/sessions/price-lists-codex.jsonl";
@@ -247,7 +222,7 @@ fn what_never_acted_is_below_the_table() {
     let of = |name: &str| {
         lines.iter().find(|line| line["preset"].as_str().unwrap().starts_with(name)).unwrap()
     };
-    assert!(of("brutus")["rank"].is_null() && of("tunacode")["rank"].is_null(), "{json}");
+    assert!(["brutus", "tunacode"].iter().all(|name| of(name)["against_base"].is_null()), "{json}");
 }
 
 #[test]

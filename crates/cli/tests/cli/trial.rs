@@ -142,11 +142,14 @@ const EXAMPLE: [&str; 4] =
 fn every_output_holds_the_same_trial() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
-    let [json, rows, csv, page, manifest] =
-        ["t.json", "t.jsonl", "t.csv", "t.html", "m.json"].map(path);
+    let [json, rows, csv, parquet, page, manifest] =
+        ["t.json", "t.jsonl", "t.csv", "t.parquet", "t.html", "m.json"].map(path);
     let more = ["--json", &json, "--rows", &rows, "--html", &page, "--manifest", &manifest];
     let text = foldback(&[&EXAMPLE[..], &more].concat()).done().stdout;
-    foldback(&[&EXAMPLE[..], &["--rows", &csv]].concat()).done();
+    for rows in [&csv, &parquet] {
+        foldback(&[&EXAMPLE[..], &["--rows", rows]].concat()).done();
+    }
+    assert!(std::fs::read(&parquet).unwrap().starts_with(b"PAR1"));
     let read = |path: &str| std::fs::read_to_string(path).unwrap();
     let told: Value = serde_json::from_str(&read(&json)).unwrap();
     let units = told["units"].as_array().unwrap().len();

@@ -6,49 +6,28 @@ use super::record::TrialArm;
 
 /// The name of a unit in the file.
 pub fn unit_name(seed: u64, unit: &str) -> String {
-    hashed("unit", seed, &[unit.as_bytes()])
+    hash("unit", seed, &[unit.as_bytes()]).to_hex()[..20].to_owned()
 }
 
 /// The name of a conversation in the file: of its unit, and of how it begins.
 pub fn conversation_name(seed: u64, unit: &str, opening: &str) -> String {
-    hashed("conversation", seed, &[unit.as_bytes(), opening.as_bytes()])
-}
-
-/// The name of how a conversation begins, whatever its unit is.
-pub fn opening_name(seed: u64, opening: &[u8]) -> String {
-    hashed("opening", seed, &[opening])
+    hash("conversation", seed, &[unit.as_bytes(), opening.as_bytes()]).to_hex()[..20].to_owned()
 }
 
 /// The arm of a unit, among those that take new ones, in the shares of their weights. `unit` is its name in the file.
 ///
-/// Where an arm is stopped, only its units go elsewhere: all others have the arm that they had or would have had.
+/// Each arm draws a number for the unit, and the least one wins (weighted rendezvous hashing). So where an arm is stopped, only its
+/// units go elsewhere.
 pub fn arm_of(seed: u64, unit: &str, arms: &[TrialArm], is_open: impl Fn(&str) -> bool) -> usize {
-    let drawn = |open: &dyn Fn(usize) -> bool, round: u8| {
-        let total: u64 = weights(arms, open).map(|(_, weight)| weight).sum();
-        let hash = hash("arm", seed, &[unit.as_bytes(), &[round]]);
+    let any = arms.iter().any(|arm| is_open(&arm.name));
+    let drawn = |(at, arm): (usize, &TrialArm)| {
+        let hash = hash("arm", seed, &[unit.as_bytes(), arm.name.as_bytes()]);
         let bits = hash.as_bytes().first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
-        let mut left = ((u128::from(bits) * u128::from(total)) >> 64) as u64;
-        weights(arms, open).find_map(|(at, weight)| match left.checked_sub(weight) {
-            None => Some(at),
-            Some(rest) => {
-                left = rest;
-                None
-            }
-        })
+        let uniform = (bits as f64 + 0.5) / 2_f64.powi(64);
+        (-uniform.ln() / f64::from(arm.weight), at)
     };
-    let open = |at: usize| is_open(&arms[at].name);
-    match drawn(&|_| true, 0) {
-        Some(first) if open(first) => first,
-        first => drawn(&open, 1).or(first).unwrap_or(0),
-    }
-}
-
-fn weights<'a>(
-    arms: &'a [TrialArm],
-    open: &'a dyn Fn(usize) -> bool,
-) -> impl Iterator<Item = (usize, u64)> + 'a {
-    let numbered = arms.iter().enumerate().filter(move |(at, _)| open(*at));
-    numbered.map(|(at, arm)| (at, u64::from(arm.weight)))
+    let numbered = arms.iter().enumerate().filter(|(_, arm)| !any || is_open(&arm.name));
+    numbered.map(drawn).min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, at)| at)
 }
 
 fn hash(what: &str, seed: u64, parts: &[&[u8]]) -> blake3::Hash {
@@ -58,10 +37,6 @@ fn hash(what: &str, seed: u64, parts: &[&[u8]]) -> blake3::Hash {
         hasher.update(&(part.len() as u64).to_le_bytes()).update(part);
     }
     hasher.finalize()
-}
-
-fn hashed(what: &str, seed: u64, parts: &[&[u8]]) -> String {
-    hash(what, seed, parts).to_hex()[..20].to_owned()
 }
 
 #[cfg(test)]

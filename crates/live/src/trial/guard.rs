@@ -7,8 +7,7 @@
 //! α of all trials, however often one looks (Ramdas and others, "Game-theoretic statistics and safe anytime-valid inference",
 //! Statistical Science 38(4), 2023). α is [`WRONG`] over all arms and measures together.
 
-use super::record::{Measure, Trial, UnitSums};
-use serde::Serialize;
+use super::record::{Measure, Trial, UnitLine};
 use std::collections::BTreeMap;
 
 /// The share of trials in which any harmless arm is stopped is at most this.
@@ -22,26 +21,21 @@ pub const SILENT_MS: i64 = 5 * 60 * 1_000;
 
 impl Measure {
     /// Whether the first of two units is worse by the margin.
-    fn is_worse(self, one: &UnitSums, other: &UnitSums) -> bool {
+    fn is_worse(self, one: &UnitLine, other: &UnitLine) -> bool {
         let share = |count: u64, all: u64| count as f64 / all.max(1) as f64;
+        let refused =
+            |UnitLine { sums, .. }: &UnitLine| share(sums.refusals, sums.calls + sums.refusals);
+        let repeated = |unit: &UnitLine| share(unit.sums.repeats, unit.sums.calls);
         match self {
-            Self::Refusals => {
-                let refused = |unit: &UnitSums| {
-                    share(unit.sums.refusals, unit.sums.calls + unit.sums.refusals)
-                };
-                refused(one) > refused(other) + 0.05
-            }
-            Self::Repeats => {
-                let repeats = |unit: &UnitSums| share(unit.setbacks.repeats, unit.sums.calls);
-                repeats(one) > repeats(other) + 0.2
-            }
+            Self::Refusals => refused(one) > refused(other) + 0.05,
+            Self::Repeats => repeated(one) > repeated(other) + 0.2,
             Self::Calls => 2 * one.sums.calls > 3 * other.sums.calls,
         }
     }
 }
 
 /// What the test says of an arm.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Evidence {
     /// The measure with the most.
     pub measure: Measure,
@@ -59,46 +53,41 @@ pub fn limit(arms: usize) -> f64 {
 }
 
 /// What the test says of each arm but the control, at this time. `units` are those of the trial.
-pub fn evidence(trial: &Trial, units: &[UnitSums], now: i64) -> BTreeMap<String, Evidence> {
-    let control = trial.head.control();
+pub fn evidence(trial: &Trial, units: &[UnitLine], now: i64) -> BTreeMap<String, Evidence> {
+    let (arms, control) = (&trial.head.arms, trial.head.control());
     let of_arm = |arm: &str| units.iter().filter(|unit| unit.arm == arm).collect::<Vec<_>>();
-    let control_units = of_arm(control);
-    let others = trial.head.arms.iter().filter(|arm| arm.name != control);
-    let limit = limit(trial.head.arms.len());
-    let of_measure = |arm: &[&UnitSums], measure| {
-        let (amount, pairs) = bet(arm, &control_units, measure, limit, now);
-        Evidence { measure, amount, pairs, harm: amount >= limit }
-    };
+    let others = arms.iter().filter(|arm| arm.name != control);
     let found = others.filter_map(|arm| {
-        let units = of_arm(&arm.name);
-        let all = Measure::ALL.into_iter().map(|measure| of_measure(&units, measure));
-        Some((arm.name.clone(), all.max_by(|a, b| a.amount.total_cmp(&b.amount))?))
+        let (units, controls) = (of_arm(&arm.name), of_arm(control));
+        let bets =
+            Measure::ALL.map(|measure| bet(&units, &controls, measure, limit(arms.len()), now));
+        let most = bets.into_iter().max_by(|a, b| a.amount.total_cmp(&b.amount));
+        Some((arm.name.clone(), most?))
     });
     found.collect()
 }
 
 /// The most that bets on an arm came to, and the pairs up to there.
 fn bet(
-    arm: &[&UnitSums],
-    control: &[&UnitSums],
+    arm: &[&UnitLine],
+    control: &[&UnitLine],
     measure: Measure,
     limit: f64,
     now: i64,
-) -> (f64, usize) {
+) -> Evidence {
     let mut amounts = BETS.map(|_| 1.0);
-    let (mut most, mut pairs) = (1.0, 0);
-    let over = |unit: &UnitSums| unit.stop == "stop" || now - unit.last_ms > SILENT_MS;
+    let mut found = Evidence { measure, amount: 1.0, pairs: 0, harm: false };
+    let over = |unit: &UnitLine| unit.stop == "stop" || now - unit.last_ms > SILENT_MS;
+    // Calls of a unit that goes on can only become more. All else waits until both are over.
+    let is_known = |worse: bool, unit: &UnitLine, other: &UnitLine| {
+        over(other) && (over(unit) || worse && measure == Measure::Calls)
+    };
     for (one, other) in arm.iter().zip(control) {
-        // Calls of a unit that goes on can only become more. All else waits until both are over.
-        let grows = |worse: bool, unit: &UnitSums, rest: &UnitSums| {
-            worse && (over(unit) || measure == Measure::Calls) && over(rest)
-        };
-        let worse = measure.is_worse(one, other);
-        let better = measure.is_worse(other, one);
-        if !(over(one) && over(other) || grows(worse, one, other) || grows(better, other, one)) {
+        let (worse, better) = (measure.is_worse(one, other), measure.is_worse(other, one));
+        if found.harm || !(is_known(worse, one, other) || is_known(better, other, one)) {
             break;
         }
-        pairs += 1;
+        found.pairs += 1;
         for (amount, share) in amounts.iter_mut().zip(BETS) {
             *amount *= match (worse, better) {
                 (true, _) => 2.0 * share,
@@ -106,18 +95,15 @@ fn bet(
                 _ => 1.0,
             };
         }
-        most = f64::max(most, amounts.iter().sum::<f64>() / amounts.len() as f64);
-        if most >= limit {
-            break;
-        }
+        found.amount = found.amount.max(amounts.iter().sum::<f64>() / amounts.len() as f64);
+        found.harm = found.amount >= limit;
     }
-    (most, pairs)
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::record::{ConversationLine, FORMAT, TrialArm, TrialHead, TrialSums};
-    use super::super::tally::Setbacks;
     use super::*;
 
     /// A trial of three arms whose units are drawn: `none` needs 20 to 59 calls, `b` `more` times as many in `harmed` of ten units.
@@ -135,19 +121,12 @@ mod tests {
             let (arm, calls) = (["none", "a", "b"][draw(3) as usize], 20 + draw(40));
             let hit = draw(10) < harmed && arm == "b";
             let calls = if hit { (calls as f64 * more) as u64 } else { calls };
-            let sums = TrialSums { calls, refusals: draw(40) / 39, ..TrialSums::default() };
-            let setbacks = Setbacks { repeats: calls / 5 + draw(4), ..Setbacks::default() };
+            let (refusals, repeats) = (draw(40) / 39, calls / 5 + draw(4));
+            let sums = TrialSums { calls, refusals, repeats, ..TrialSums::default() };
             let unit = format!("u{at}");
             let (arm, first_ms, stop) = (arm.to_owned(), at as i64, "stop".to_owned());
-            ConversationLine {
-                unit,
-                arm,
-                first_ms,
-                sums,
-                setbacks,
-                stop,
-                ..ConversationLine::default()
-            }
+            let unit = UnitLine { unit, arm, first_ms, sums, stop, ..UnitLine::default() };
+            ConversationLine { unit, ..ConversationLine::default() }
         };
         Trial { head, conversations: (0..units).map(line).collect(), stops: Vec::new() }
     }
@@ -183,19 +162,20 @@ mod tests {
         for (line, (arm, calls)) in
             trial.conversations.iter_mut().zip([("none", 10), ("b", 12), ("a", 1)])
         {
+            let line = &mut line.unit;
             (line.arm, line.sums.calls, line.last_ms) = (arm.to_owned(), calls, 1_000);
         }
-        trial.conversations[1].stop = "tool-calls".to_owned();
+        trial.conversations[1].unit.stop = "tool-calls".to_owned();
         // Nothing is known yet; it is over by silence; it has too many calls.
         assert_eq!(bets_on_calls(&trial, 1_000), 0);
         assert_eq!(bets_on_calls(&trial, 1_001 + SILENT_MS), 1);
-        trial.conversations[1].sums.calls = 16;
+        trial.conversations[1].unit.sums.calls = 16;
         assert_eq!(bets_on_calls(&trial, 1_000), 1);
     }
 
     fn bets_on_calls(trial: &Trial, now: i64) -> usize {
         let units = trial.units();
         let of = |arm: &str| units.iter().filter(|unit| unit.arm == arm).collect::<Vec<_>>();
-        bet(&of("b"), &of("none"), Measure::Calls, limit(3), now).1
+        bet(&of("b"), &of("none"), Measure::Calls, limit(3), now).pairs
     }
 }

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`record`] | the file of a trial: its head, a line for each conversation, and the arms that were stopped |
 //! | [`assign`] | names without their texts, and which arm a unit gets |
-//! | [`tally`] | what the messages of a conversation show: repeated lookups, refused edits, users who had to come back |
 //! | [`guard`] | the test by which an arm that does harm is stopped |
 //!
 //! Nothing here does I/O: the proxy writes the file, and `foldback trial` reads it.
@@ -12,4 +11,3 @@
 pub mod assign;
 pub mod guard;
 pub mod record;
-pub mod tally;

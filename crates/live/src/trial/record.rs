@@ -3,7 +3,7 @@
 //! A conversation has one line, which is rewritten as it goes on. It holds counts, sums and names by [`assign`](super::assign),
 //! and no text, key, path or name of the conversation.
 
-use foldback_core::log::Usage;
+use derive_more::AddAssign;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -63,17 +63,24 @@ impl TrialArm {
 
 /// The line of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct ConversationLine {
     /// Name of the conversation, as `x-foldback-conversation` has it.
     pub conversation: String,
-    /// Name of its unit.
-    pub unit: String,
     /// Name of how it begins.
     pub opening: String,
     /// It is a subagent's, found by the prompt that its parent gave it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spawned: bool,
+    /// What it adds to its unit.
+    #[serde(flatten)]
+    pub unit: UnitLine,
+}
+
+/// A unit, or what a conversation adds to it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct UnitLine {
+    /// Its name in the file.
+    pub unit: String,
     /// Its arm.
     pub arm: String,
     /// The model of its first request.
@@ -85,15 +92,34 @@ pub struct ConversationLine {
     /// What adds up.
     #[serde(flatten)]
     pub sums: TrialSums,
-    /// What its messages show.
-    #[serde(flatten)]
-    pub setbacks: super::tally::Setbacks,
     /// Why the model stopped the last time.
     pub stop: String,
 }
 
+impl UnitLine {
+    /// Adds what another conversation of the unit adds.
+    pub fn add(&mut self, other: &Self) {
+        if other.first_ms < self.first_ms {
+            (self.first_ms, self.model) = (other.first_ms, other.model.clone());
+        }
+        if other.last_ms >= self.last_ms {
+            (self.last_ms, self.stop) = (other.last_ms, other.stop.clone());
+        }
+        self.sums += other.sums;
+    }
+
+    /// Adds what another machine has of the same conversation.
+    pub fn add_part(&mut self, other: &Self) {
+        let mut shown = self.sums;
+        shown.show(&other.sums);
+        self.add(other);
+        let TrialSums { repeats, refused_edits, user_again, .. } = shown;
+        self.sums = TrialSums { repeats, refused_edits, user_again, ..self.sums };
+    }
+}
+
 /// What adds up over the requests of a conversation, and over the conversations of a unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, AddAssign, Serialize, Deserialize)]
 pub struct TrialSums {
     /// Answers.
     pub calls: u64,
@@ -111,35 +137,24 @@ pub struct TrialSums {
     pub unpriced: u64,
     /// Folds.
     pub folds: u64,
-    /// Requests that the provider refused as invalid or too large, and folded requests that were not sent because it would
-    /// have.
+    /// Requests that the provider refused as invalid or too large, or would have refused as they were folded.
     pub refusals: u64,
     /// Requests that got no answer: the provider was overloaded, failed, or was not reached.
     pub failures: u64,
+    /// Reads and searches with the same tool and the same arguments as an earlier one, as messages show them.
+    pub repeats: u64,
+    /// Edits that a tool refused.
+    pub refused_edits: u64,
+    /// Messages of the user after the model had ended its turn.
+    pub user_again: u64,
 }
 
 impl TrialSums {
-    /// Adds others.
-    pub fn add(&mut self, other: &Self) {
-        let Self { calls, uncached, cache_read, cache_write, output, usd, .. } = other;
-        self.calls += calls;
-        self.uncached += uncached;
-        self.cache_read += cache_read;
-        self.cache_write += cache_write;
-        self.output += output;
-        self.usd += usd;
-        self.unpriced += other.unpriced;
-        self.folds += other.folds;
-        self.refusals += other.refusals;
-        self.failures += other.failures;
-    }
-
-    /// Adds what a provider counted.
-    pub fn add_usage(&mut self, usage: &Usage) {
-        self.uncached += usage.uncached;
-        self.cache_read += usage.cache_read;
-        self.cache_write += usage.cache_write;
-        self.output += usage.output_total();
+    /// Takes over what messages show, unless more was seen before: a client that compacted shows less.
+    pub fn show(&mut self, other: &Self) {
+        self.repeats = self.repeats.max(other.repeats);
+        self.refused_edits = self.refused_edits.max(other.refused_edits);
+        self.user_again = self.user_again.max(other.user_again);
     }
 }
 
@@ -208,11 +223,9 @@ impl Trial {
     ///
     /// The number of the first line that is wrong, and why it is.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let mut lines = text.lines().enumerate();
-        let head = lines.next().map_or("", |(_, line)| line);
+        let (head, lines) = text.split_once('\n').unwrap_or((text, ""));
         let head: TrialHead = serde_json::from_str(head).map_err(|_| {
             "1: this is no file of a trial; `foldback serve --trial A,B,none --trial-file FILE` writes one"
-                .to_owned()
         })?;
         if head.foldback_trial != FORMAT {
             let found = head.foldback_trial;
@@ -221,88 +234,41 @@ impl Trial {
             ));
         }
         let mut trial = Self { head, conversations: Vec::new(), stops: Vec::new() };
-        for (at, line) in lines.filter(|(_, line)| !line.trim().is_empty()) {
-            let wrong = |why: String| format!("{}: {why}", at + 1);
-            let arm = match serde_json::from_str(line) {
-                Ok(Line::Conversation(one)) => {
-                    trial.conversations.push(*one);
-                    trial.conversations.last().map(|one| &one.arm)
-                }
-                Ok(Line::Stop(one)) => {
-                    trial.stops.push(one);
-                    trial.stops.last().map(|one| &one.stopped)
-                }
-                Err(_) => return Err(wrong("this is no line of a trial".to_owned())),
+        for (at, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let line: Line = serde_json::from_str(line)
+                .map_err(|_| format!("{}: this is no line of a trial", at + 2))?;
+            let arm = match &line {
+                Line::Conversation(line) => &line.unit.arm,
+                Line::Stop(stop) => &stop.stopped,
             };
-            let arm = arm.cloned().unwrap_or_default();
-            if !trial.head.arms.iter().any(|known| known.name == arm) {
-                return Err(wrong(format!("the trial has no arm `{arm}`")));
+            if !trial.head.arms.iter().any(|known| known.name == *arm) {
+                return Err(format!("{}: the trial has no arm `{arm}`", at + 2));
+            }
+            match line {
+                Line::Conversation(line) => trial.conversations.push(*line),
+                Line::Stop(stop) => trial.stops.push(stop),
             }
         }
         Ok(trial)
     }
 
     /// The units, those first that began first.
-    pub fn units(&self) -> Vec<UnitSums> {
-        let mut units: BTreeMap<&str, UnitSums> = BTreeMap::new();
-        for line in &self.conversations {
+    pub fn units(&self) -> Vec<UnitLine> {
+        let mut units: BTreeMap<&str, UnitLine> = BTreeMap::new();
+        for ConversationLine { unit: line, .. } in &self.conversations {
             match units.get_mut(&*line.unit) {
                 Some(unit) => unit.add(line),
-                None => _ = units.insert(&line.unit, UnitSums::new(line)),
+                None => _ = units.insert(&line.unit, line.clone()),
             }
         }
-        let mut units: Vec<UnitSums> = units.into_values().collect();
-        units.sort_by(|a, b| (a.first_ms, &a.unit).cmp(&(b.first_ms, &b.unit)));
+        let mut units: Vec<UnitLine> = units.into_values().collect();
+        units.sort_by_key(|unit| unit.first_ms);
         units
     }
 
     /// Whether an arm gets new units.
     pub fn is_open(&self, arm: &str) -> bool {
         !self.stops.iter().any(|stop| stop.stopped == arm)
-    }
-}
-
-/// A unit: what its conversations come to.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct UnitSums {
-    /// Its name in the file.
-    pub unit: String,
-    /// Its arm.
-    pub arm: String,
-    /// The model of its first request.
-    pub model: String,
-    /// Its conversations.
-    pub conversations: Vec<String>,
-    /// When its first request came.
-    pub first_ms: i64,
-    /// When it was last heard of.
-    pub last_ms: i64,
-    /// What adds up.
-    pub sums: TrialSums,
-    /// What the messages show.
-    pub setbacks: super::tally::Setbacks,
-    /// Why the model stopped the last time.
-    pub stop: String,
-}
-
-impl UnitSums {
-    fn new(line: &ConversationLine) -> Self {
-        let ConversationLine { unit, arm, model, first_ms, last_ms, sums, setbacks, stop, .. } =
-            line.clone();
-        let conversations = vec![line.conversation.clone()];
-        Self { unit, arm, model, conversations, first_ms, last_ms, sums, setbacks, stop }
-    }
-
-    fn add(&mut self, line: &ConversationLine) {
-        if line.first_ms < self.first_ms {
-            (self.first_ms, self.model) = (line.first_ms, line.model.clone());
-        }
-        if line.last_ms >= self.last_ms {
-            (self.last_ms, self.stop) = (line.last_ms, line.stop.clone());
-        }
-        self.conversations.push(line.conversation.clone());
-        self.sums.add(&line.sums);
-        self.setbacks.add(&line.setbacks);
     }
 }
 
@@ -321,15 +287,8 @@ mod tests {
         let sums = TrialSums { calls: 2, usd, ..TrialSums::default() };
         let (conversation, unit, arm) = (conversation.into(), unit.into(), "a".into());
         let model = format!("model of {first_ms}");
-        let line = ConversationLine {
-            conversation,
-            unit,
-            arm,
-            model,
-            first_ms,
-            sums,
-            ..ConversationLine::default()
-        };
+        let unit = UnitLine { unit, arm, model, first_ms, sums, ..UnitLine::default() };
+        let line = ConversationLine { conversation, unit, ..ConversationLine::default() };
         serde_json::to_string(&line).unwrap()
     }
 

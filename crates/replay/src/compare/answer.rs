@@ -5,7 +5,6 @@ use super::comparison::Comparison;
 use super::figures::FIGURES;
 use super::line::PresetLine;
 use super::sessions::SessionLine;
-use foldback_core::strategy::Kind;
 
 /// What stands out about a preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,17 +89,6 @@ impl Comparison {
         answer
     }
 
-    /// Indices of the strategies by their bill, those that a provider refuses last.
-    fn by_bill(&self) -> Vec<usize> {
-        let mut order = self.of_kind(Kind::Strategy);
-        let bill = |line: &PresetLine| line.ratio.value.unwrap_or(f64::MAX);
-        order.sort_by(|a, b| {
-            let (a, b) = (&self.presets[*a], &self.presets[*b]);
-            b.gate.passed.cmp(&a.gate.passed).then(bill(a).total_cmp(&bill(b)))
-        });
-        order
-    }
-
     /// The preset of the verdict, else the first of those that are shown and acted, with the session in which it forgot
     /// most.
     pub fn telling(&self, answer: &Answer<'_>) -> Option<(&SessionLine, &PresetLine)> {
@@ -123,6 +111,7 @@ impl Comparison {
 mod tests {
     use super::*;
     use crate::compare::{CorpusSummary, Difference, Dollars, Gate, Metric, Metrics};
+    use foldback_core::strategy::Kind;
 
     fn line(preset: &str, usd: f64, kept: f64) -> PresetLine {
         let metric = |value| Metric { value: Some(value), ..Metric::default() };
@@ -130,7 +119,6 @@ mod tests {
             preset: preset.to_owned(),
             gate: Gate { passed: true, ..Gate::default() },
             triggered: 1,
-            rank: Some(1),
             ratio: metric(usd),
             metrics: Metrics { frr_obs_far: metric(kept), ..Metrics::default() },
             dollars: Dollars { n: 2, usd, ratio: Some(usd), ..Dollars::default() },
@@ -180,7 +168,6 @@ mod tests {
         presets[1].summarizer = Some("extractive".to_owned());
         for at in [0, 4] {
             presets[at].kind = Kind::Control;
-            presets[at].rank = None;
         }
         presets[5].triggered = 0;
         presets[6].gate.passed = false;

@@ -47,8 +47,6 @@ pub struct Comparison {
     pub presets: Vec<PresetLine>,
     /// Pairs of strategies.
     pub contrasts: Vec<Contrast>,
-    /// Every strategy against every control but no compaction.
-    pub against_controls: Vec<Contrast>,
     /// What the sessions came to, where a file says so.
     pub outcomes: Option<Outcomes>,
     /// By session, one per preset in their order.

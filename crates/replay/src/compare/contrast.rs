@@ -1,9 +1,9 @@
 //! Pairs of strategies, and every strategy against the base: how far apart they are, and how sure that is.
 
-use super::difference::{ALPHA, Difference, SAME_BILL, SampleSize};
+use super::difference::{ALPHA, Difference, SampleSize};
 use super::line::PresetLine;
 use super::saving::Paid;
-use super::table::{Primary, Table};
+use super::table::Table;
 use crate::judge::reread::CHANCE;
 use crate::parallel::in_parallel;
 use crate::run::setup::Preset;
@@ -40,14 +40,6 @@ impl Contrast {
             frr_obs_far: self.frr_obs_far.turned(|value| -value),
         })
     }
-
-    /// The difference by a metric.
-    fn by(&self, metric: Primary) -> &Difference {
-        match metric {
-            Primary::Net => &self.net,
-            Primary::FrrObsFar => &self.frr_obs_far,
-        }
-    }
 }
 
 /// All pairs of strategies that are not controls.
@@ -56,31 +48,14 @@ pub(super) fn contrasts(
     presets: &[Preset],
     lines: &[PresetLine],
 ) -> Vec<Contrast> {
-    let strategies = of_kind(presets, Kind::Strategy);
+    let strategies = (0..presets.len()).filter(|at| presets[*at].strategy.kind == Kind::Strategy);
+    let strategies: Vec<usize> = strategies.collect();
     let behind = |at: usize| strategies[at + 1..].iter().map(move |second| (at, *second));
     let pairs: Vec<_> = (0..strategies.len()).flat_map(behind).collect();
     let contrast = |(at, second): &(usize, _)| contrast(table, lines, strategies[*at], *second);
     let mut contrasts = in_parallel(&pairs, contrast);
     adjust(contrasts.iter_mut().map(|contrast| (&mut contrast.net, &mut contrast.frr_obs_far)));
     contrasts
-}
-
-/// Every strategy against every control that changes something. Exploratory: not in the family that is
-/// adjusted for, and nothing is ranked by it.
-pub(super) fn against_controls(
-    table: &Table<'_>,
-    presets: &[Preset],
-    lines: &[PresetLine],
-) -> Vec<Contrast> {
-    let mut controls = of_kind(presets, Kind::Control);
-    controls.retain(|control| *control != table.baseline);
-    let strategies = of_kind(presets, Kind::Strategy);
-    let pairs: Vec<_> = strategies
-        .iter()
-        .flat_map(|strategy| controls.iter().map(move |control| (*strategy, *control)))
-        .collect();
-    let contrast = |(strategy, control): &(_, _)| contrast(table, lines, *strategy, *control);
-    in_parallel(&pairs, contrast)
 }
 
 /// Gives every strategy that can be chosen its difference to the base, adjusted over all of them.
@@ -97,10 +72,6 @@ pub(super) fn against_base(table: &Table<'_>, paid: Option<Paid>, lines: &mut [P
     }
     let family = lines.iter_mut().filter_map(|line| line.against_base.as_mut());
     holm(&mut family.collect::<Vec<_>>());
-}
-
-fn of_kind(presets: &[Preset], kind: Kind) -> Vec<usize> {
-    (0..presets.len()).filter(|at| presets[*at].strategy.kind == kind).collect()
 }
 
 fn contrast(table: &Table<'_>, lines: &[PresetLine], first: usize, second: usize) -> Contrast {
@@ -143,41 +114,14 @@ pub(crate) fn adjust<'d>(pairs: impl Iterator<Item = (&'d mut Difference, &'d mu
     holm(&mut shares);
 }
 
-fn holm(family: &mut [&mut Difference]) {
+/// Holm over a family of differences. Says what is a tie by it.
+pub(crate) fn holm(family: &mut [&mut Difference]) {
     let p = family.iter().map(|difference| difference.p.unwrap_or(f64::NAN));
     let p: Vec<f64> = p.collect();
     for (difference, adjusted) in family.iter_mut().zip(stats::holm(&p)) {
         difference.p_holm = difference.p.map(|_| adjusted);
         difference.tie = difference.p_holm.is_none_or(|p| p > ALPHA);
     }
-}
-
-/// Gives every strategy that acted and passes the gates its rank by the primary metric: one more than the number
-/// of such strategies that are better, ties not counted. Differences below the margin are ties.
-pub(super) fn rank(table: &Table<'_>, lines: &mut [PresetLine], contrasts: &[Contrast]) {
-    let ranked = PresetLine::is_choice;
-    let names: Vec<String> =
-        lines.iter().filter(|line| ranked(line)).map(|line| line.preset.clone()).collect();
-    for line in lines.iter_mut().filter(|line| ranked(line)) {
-        let better =
-            names.iter().filter(|other| beats(table, contrasts, other, &line.preset)).count();
-        line.rank = Some(better + 1);
-    }
-}
-
-/// Whether `a` is better than `b` by the primary metric: as a part of the bill of `b`, or in points of what was kept,
-/// whichever of the two the contrast has first.
-fn beats(table: &Table<'_>, contrasts: &[Contrast], a: &str, b: &str) -> bool {
-    let primary = table.reporting.primary;
-    contrasts.iter().find_map(|contrast| contrast.between(a, b)).is_some_and(|contrast| {
-        let difference = contrast.by(primary);
-        let ahead = difference.value.map(|value| match primary {
-            // Cheaper is better; the null of a ratio is one.
-            Primary::Net => SAME_BILL - value,
-            Primary::FrrObsFar => value,
-        });
-        !difference.tie && ahead.is_some_and(|by| by > table.reporting.margin)
-    })
 }
 
 #[cfg(test)]
@@ -196,18 +140,9 @@ mod tests {
         usd: [f64; 2],
         kept: u64,
         gate: bool,
-        primary: Primary,
-        margin: f64,
     }
 
-    const PLAIN: Case = Case {
-        sessions: 12,
-        usd: [0.5, 1.0],
-        kept: 9,
-        gate: true,
-        primary: Primary::Net,
-        margin: 0.0,
-    };
+    const PLAIN: Case = Case { sessions: 12, usd: [0.5, 1.0], kept: 9, gate: true };
 
     fn score(session: usize, preset: usize, usd: f64, kept: u64) -> Score {
         // No two sessions are alike.
@@ -247,8 +182,8 @@ mod tests {
         }
     }
 
-    /// Places of both, the contrast, and how the first differs from the base.
-    fn run(case: &Case) -> ([Option<usize>; 2], Contrast, Option<Difference>) {
+    /// The contrast, and how the first differs from the base.
+    fn run(case: &Case) -> (Contrast, Option<Difference>) {
         let presets = ["none", "tunacode", "opencode"].map(preset);
         let scores: Vec<Box<[Score]>> = (0..case.sessions)
             .map(|session| -> Box<[Score]> {
@@ -259,60 +194,37 @@ mod tests {
                 ])
             })
             .collect();
-        let reporting =
-            Reporting { primary: case.primary, margin: case.margin, ..Reporting::default() };
+        let reporting = Reporting::default();
         let numbers: Vec<usize> = (0..case.sessions).collect();
         let table = table(&scores, &numbers, &reporting);
         let mut lines =
             vec![line("none", true), line("tunacode", case.gate), line("opencode", true)];
         lines[0].kind = Kind::Control;
         let mut contrasts = contrasts(&table, &presets, &lines);
-        rank(&table, &mut lines, &contrasts);
         against_base(&table, Paid::new(&table, &presets, false), &mut lines);
-        assert_eq!(lines[0].rank, None, "a control has no place");
         let against_base = lines[1].against_base.clone();
-        ([lines[1].rank, lines[2].rank], contrasts.remove(0), against_base)
+        (contrasts.remove(0), against_base)
     }
 
     #[test]
-    fn places_are_given_to_what_can_be_told_apart() {
-        let both = [Some(1), Some(2)];
-        let tied = [Some(1), Some(1)];
+    fn bills_tie_where_too_few_clusters_or_no_difference_are_there() {
         let table = [
-            ("cheaper", PLAIN, both),
-            ("dearer", Case { usd: [1.5, 1.0], ..PLAIN }, [Some(2), Some(1)]),
-            ("alike", Case { usd: [1.0, 1.0], ..PLAIN }, tied),
+            ("cheaper", PLAIN, false),
+            ("dearer", Case { usd: [1.5, 1.0], ..PLAIN }, false),
+            ("alike", Case { usd: [1.0, 1.0], ..PLAIN }, true),
             // The least p-value of five clusters is 2/32.
-            ("five tasks", Case { sessions: 5, ..PLAIN }, tied),
-            ("six tasks", Case { sessions: 6, ..PLAIN }, both),
-            ("within the margin", Case { margin: 0.6, ..PLAIN }, tied),
-            ("beyond the margin", Case { margin: 0.4, ..PLAIN }, both),
-            (
-                "within the margin, the other one first",
-                Case { usd: [1.0, 0.5], margin: 0.6, ..PLAIN },
-                tied,
-            ),
-            ("a gate", Case { gate: false, ..PLAIN }, [None, Some(1)]),
-            (
-                "by what is kept",
-                Case { primary: Primary::FrrObsFar, usd: [1.5, 1.0], ..PLAIN },
-                both,
-            ),
-            (
-                "by what is kept, worse",
-                Case { primary: Primary::FrrObsFar, kept: 1, ..PLAIN },
-                [Some(2), Some(1)],
-            ),
+            ("five tasks", Case { sessions: 5, ..PLAIN }, true),
+            ("six tasks", Case { sessions: 6, ..PLAIN }, false),
         ];
-        for (name, case, places) in table {
-            let (is, contrast, _) = run(&case);
-            assert_eq!(is, places, "{name}: {contrast:?}");
+        for (name, case, ties) in table {
+            let (contrast, _) = run(&case);
+            assert_eq!(contrast.net.tie, ties, "{name}: {contrast:?}");
         }
     }
 
     #[test]
     fn what_can_be_chosen_is_held_against_the_base() {
-        let (_, _, plain) = run(&PLAIN);
+        let (_, plain) = run(&PLAIN);
         let plain = plain.unwrap();
         assert!(plain.saves() && plain.value.is_some_and(|ratio| (ratio - 0.25).abs() < 1e-9));
         // Two presets are in the family.
@@ -324,7 +236,7 @@ mod tests {
             ("refused", Case { gate: false, ..PLAIN }, None),
         ];
         for (name, case, saves) in table {
-            let (.., against_base) = run(&case);
+            let (_, against_base) = run(&case);
             assert_eq!(against_base.map(|difference| difference.saves()), saves, "{name}");
         }
     }
@@ -365,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_contrast_is_a_ratio_of_bills_and_a_difference_of_shares() {
-        let (_, contrast, _) = run(&PLAIN);
+        let (contrast, _) = run(&PLAIN);
         let close = |value: Option<f64>, expected: f64| {
             assert!(value.is_some_and(|value| (value - expected).abs() < 1e-9), "{value:?}");
         };

@@ -93,7 +93,7 @@ impl Difference {
 pub(super) const SAME_BILL: f64 = 1.0;
 
 /// A difference is measurable below this p-value.
-pub(crate) const ALPHA: f64 = 0.05;
+pub(super) const ALPHA: f64 = 0.05;
 
 /// The same of the one-sided question whether something saves or costs more.
 const SAVING_ALPHA: f64 = 0.1;

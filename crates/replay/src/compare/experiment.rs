@@ -1,10 +1,9 @@
 //! An experiment: a comparison that a file fixes beforehand.
 
-use crate::compare::{Primary, Reporting, short};
+use crate::compare::{Reporting, short};
 use crate::read::split::Split;
 use foldback_core::config::{Document, in_words};
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 /// Everything that the outcome of a comparison depends on besides the sessions.
 #[derive(Clone, Debug, Deserialize)]
@@ -14,11 +13,6 @@ pub struct Experiment {
     pub strategies: Vec<String>,
     /// Price regime.
     pub prices: String,
-    /// Metric that presets are ranked by.
-    pub primary: Primary,
-    /// Least difference that matters.
-    #[serde(deserialize_with = "margin")]
-    pub margin: f64,
     /// Seed of the draws of the sign-flip test.
     pub seed: u64,
     /// Part of the sessions that is reported on; all of them when not given.
@@ -39,14 +33,7 @@ pub struct Experiment {
 }
 
 /// Keys of an experiment file that no strategy file has.
-const ONLY_HERE: [&str; 5] = ["strategies", "prices", "primary", "margin", "seed"];
-
-fn margin<'de, D: Deserializer<'de>>(value: D) -> Result<f64, D::Error> {
-    let margin = f64::deserialize(value)?;
-    (margin.is_finite() && margin >= 0.0).then_some(margin).ok_or_else(|| {
-        D::Error::custom(format!("margin = {margin} is not a difference; 0 is usual"))
-    })
-}
+const ONLY_HERE: [&str; 3] = ["strategies", "prices", "seed"];
 
 impl Default for Experiment {
     fn default() -> Self {
@@ -54,8 +41,6 @@ impl Default for Experiment {
         Self {
             strategies: Vec::new(),
             prices: reporting.regime,
-            primary: reporting.primary,
-            margin: reporting.margin,
             seed: reporting.seed,
             split: None,
             window: 0,
@@ -99,15 +84,7 @@ impl Experiment {
             Ok(experiment) => return (Self { hash, ..experiment }, Vec::new()),
             Err(error) => error,
         };
-        let told = |line: usize, message: &str| {
-            let keys = match message.starts_with("unknown field") {
-                true => {
-                    "; an experiment file has strategies, prices, primary, margin, seed, split, window, max_output, model, estimator, summarizer"
-                }
-                false => "",
-            };
-            format!("{name}:{line}: {}{keys}", in_words(message))
-        };
+        let told = |line: usize, message: &str| format!("{name}:{line}: {}", in_words(message));
         let Ok(document) = Document::parse(name, text) else {
             let at = error.span().map_or(0, |span| span.start);
             return (Self::default(), vec![told(line(at), error.message())]);

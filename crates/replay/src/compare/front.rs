@@ -24,29 +24,14 @@ impl Point {
     }
 }
 
-/// Ranks by non-dominated sorting (Srinivas and Deb, Evolutionary Computation 2(3), 1994): 0 for what
-/// nothing dominates, 1 for what only rank 0 dominates, and so on. Equal points share a rank.
-/// `None` for points without a rank.
-pub fn ranks(points: &[Option<Point>]) -> Vec<Option<usize>> {
-    let mut ranks: Vec<Option<usize>> = vec![None; points.len()];
-    let mut left: Vec<(usize, Point)> = points
-        .iter()
-        .enumerate()
-        .filter_map(|(at, point)| Some((at, (*point)?)))
-        .filter(|(_, point)| point.cost.is_finite() && point.kept.is_finite())
-        .collect();
-    let mut rank = 0;
-    while !left.is_empty() {
-        let (beaten, front): (Vec<_>, Vec<_>) = left
-            .iter()
-            .partition(|(_, point)| left.iter().any(|(_, other)| other.dominates(*point)));
-        for (at, _) in front {
-            ranks[at] = Some(rank);
-        }
-        left = beaten;
-        rank += 1;
-    }
-    ranks
+/// Indices of the points that no other dominates: a lower cost and more kept. Equal points are both of them.
+pub fn front(points: &[Option<Point>]) -> Vec<usize> {
+    let is_finite = |point: &Point| point.cost.is_finite() && point.kept.is_finite();
+    let known = points.iter().enumerate();
+    let known = known.filter_map(|(at, point)| Some((at, point.filter(is_finite)?)));
+    let known: Vec<(usize, Point)> = known.collect();
+    let is_beaten = |point: Point| known.iter().any(|(_, other)| other.dominates(point));
+    known.iter().filter(|(_, point)| !is_beaten(*point)).map(|(at, _)| *at).collect()
 }
 
 /// The position of a preset relative to the front.
@@ -95,23 +80,13 @@ impl Comparison {
         self.presets.get(self.baseline)
     }
 
-    /// Indices of the strategies: the front first, then what it dominates, then what is not ranked; within
-    /// each by rank, then cost.
-    pub fn ranked(&self) -> Vec<usize> {
-        let standings = self.standings();
+    /// Indices of the strategies by their bill with what was missed read again, those that a provider refuses last.
+    pub fn by_bill(&self) -> Vec<usize> {
         let mut order = self.of_kind(Kind::Strategy);
-        let key = |at: usize| {
-            let line = &self.presets[at];
-            let behind = match standings[at] {
-                _ if line.rank.is_none() => 2,
-                Standing::Front => 0,
-                Standing::Dominated(_) | Standing::Apart => 1,
-            };
-            (behind, line.rank, line.ratio.value.unwrap_or(f64::MAX))
-        };
+        let bill = |line: &PresetLine| line.ratio.value.unwrap_or(f64::MAX);
         order.sort_by(|a, b| {
-            let (a, b) = (key(*a), key(*b));
-            (a.0, a.1).cmp(&(b.0, b.1)).then(a.2.total_cmp(&b.2))
+            let (a, b) = (&self.presets[*a], &self.presets[*b]);
+            b.gate.passed.cmp(&a.gate.passed).then(bill(a).total_cmp(&bill(b)))
         });
         order
     }

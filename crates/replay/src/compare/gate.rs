@@ -1,4 +1,4 @@
-//! Gates: what a preset must not do to be ranked at all.
+//! Gates: what a preset must not do to be recommended.
 
 use crate::number::{count, grouped};
 use crate::rows::study::Score;
@@ -8,7 +8,7 @@ use serde::Serialize;
 /// One request in so many may be over the window.
 const TOLERATED: u64 = 1_000;
 
-/// What a preset did that no provider accepts. A preset that fails is shown and not ranked.
+/// What a preset did that no provider accepts. A preset that fails is shown and not recommended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Gate {
     /// It broke no rule, and hardly any of its requests is over the window.

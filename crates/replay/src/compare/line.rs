@@ -26,9 +26,6 @@ pub struct PresetLine {
     pub kind: Kind,
     /// Who wrote the summaries; `null` where the preset has none.
     pub summarizer: Option<String>,
-    /// Rank by the primary metric among strategies that pass the gates, ties sharing one; `null` for
-    /// controls and for those that fail.
-    pub rank: Option<usize>,
     /// What no provider accepts, and rules it out.
     pub gate: Gate,
     /// Its bill to that of the base, with what was missed read again; `null` for what can't be chosen.
@@ -114,7 +111,6 @@ pub(super) fn line(
             .as_ref()
             .and(strategy.summarizer.as_ref())
             .map(|summarizer| summarizer.id().to_owned()),
-        rank: None,
         against_base: None,
         needed: None,
         ratio: Metric::default(),

@@ -27,12 +27,11 @@ mod windows;
 pub use answer::{Answer, Remark};
 pub use comparison::Comparison;
 pub use contrast::Contrast;
-pub(crate) use contrast::adjust;
-pub(crate) use difference::ALPHA;
+pub(crate) use contrast::{adjust, holm};
 pub use difference::{Difference, SampleSize};
 pub use dollars::Dollars;
 pub use figures::{FIGURES, Figure, FigureForm, Judge, Metric, Metrics};
-pub use front::{Point, Standing, ranks};
+pub use front::{Point, Standing, front};
 pub use gate::Gate;
 pub use idle::Idle;
 pub use line::PresetLine;
@@ -43,7 +42,7 @@ pub use provenance::{Provenance, short_hash};
 pub use saving::{Base, SIMPLEST};
 use sessions::Studies;
 pub use sessions::{CorpusSummary, LEAST_REPOSITORIES, LEAST_SESSIONS, SessionLine, Unit};
-pub use table::{Primary, Reporting};
+pub use table::Reporting;
 pub use verdict::{Reason, Verdict};
 
 use crate::fault::FailedReplay;
@@ -152,8 +151,6 @@ fn assemble(
     let mut preset_lines =
         in_parallel(&numbers, |at| line::line(&presets[*at].strategy, *at, &table, paid));
     let contrasts = contrast::contrasts(&table, presets, &preset_lines);
-    let against_controls = contrast::against_controls(&table, presets, &preset_lines);
-    contrast::rank(&table, &mut preset_lines, &contrasts);
     contrast::against_base(&table, paid, &mut preset_lines);
     let base = paid.and_then(|paid| paid.base(&table, presets));
     let (netted, heaviest) = (table.netted, paid.and_then(|paid| paid.heaviest(&table)));
@@ -186,7 +183,6 @@ fn assemble(
         base,
         presets: preset_lines,
         contrasts,
-        against_controls,
         scores,
         baseline,
         counted,

@@ -10,15 +10,11 @@ use foldback_core::strategy::Kind;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// The prices, seed and metric of a comparison: what a pre-registration fixes.
+/// The prices and seed of a comparison: what a pre-registration fixes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Reporting {
     /// Name of the price regime; `own` for each session's own model.
     pub regime: String,
-    /// Metric that presets are ranked by: `net` or `frr_obs_far`.
-    pub primary: Primary,
-    /// Smallest difference that matters: of the ratio of bills, or of the share.
-    pub margin: f64,
     /// A preset that measurably keeps less than this share of what later calls needed is not recommended.
     pub keep: f64,
     /// How likely it is that what was missed is read again.
@@ -33,18 +29,6 @@ pub struct Reporting {
     pub experiment: Option<String>,
 }
 
-/// A metric that presets can be ranked by.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, serde::Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Primary {
-    /// The bill with what was missed read again; less is better.
-    #[default]
-    Net,
-    /// Forward-reference retention of what only observations said, and not recently; more is better. `kept` on screens.
-    #[serde(alias = "kept")]
-    FrrObsFar,
-}
-
 impl Reporting {
     /// What must be kept where nothing else is asked for.
     pub const KEEP: f64 = 0.8;
@@ -54,8 +38,6 @@ impl Default for Reporting {
     fn default() -> Self {
         Self {
             regime: OWN.to_owned(),
-            primary: Primary::default(),
-            margin: 0.0,
             keep: Self::KEEP,
             reread: CHANCE,
             seed: 0,

@@ -160,7 +160,7 @@ impl Comparison {
     /// the share that it loses; `None` where that is no third of all rules.
     pub fn rules_lost(&self) -> Option<[(&PresetLine, f64); 2]> {
         let kept = |line: &PresetLine| line.metrics.rules_kept.value;
-        let choices = self.presets.iter().filter(|line| self.ranks() && line.is_choice());
+        let choices = self.presets.iter().filter(|line| self.is_tested() && line.is_choice());
         let lost = choices.filter_map(|line| Some((line, 1.0 - kept(line)?)));
         let mut lost: Vec<(&PresetLine, f64)> = lost.collect();
         // Of equals, the first.
@@ -176,7 +176,7 @@ impl Comparison {
     }
 
     /// Whether there are enough sessions for intervals and tests.
-    pub fn ranks(&self) -> bool {
+    pub fn is_tested(&self) -> bool {
         self.corpus.unit != Unit::Sums
     }
 }

@@ -10,13 +10,12 @@ mod plan;
 mod sentence;
 
 pub use foldback_live::trial::record::TrialArm;
-pub use join::{OutcomeTable, TrialInput, TrialOutcome};
+pub use join::{OutcomeTable, TrialInput};
 pub use plan::{Plan, PlannedSize};
 
-use crate::compare::{ALPHA, Difference, Metric, SampleSize};
+use crate::compare::{Difference, Metric, SampleSize, holm};
 use crate::stats::{self, Estimate, Sample, assigned};
-use foldback_live::trial::record::{StopLine, Trial, UnitSums};
-use join::Joined;
+use foldback_live::trial::record::{StopLine, Trial, UnitLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,29 +50,51 @@ pub struct TrialResult {
 /// A unit.
 #[derive(Clone, Debug, Serialize)]
 pub struct TrialUnit {
-    /// Its name in the file.
-    pub unit: String,
-    /// As the table of outcomes calls it.
+    /// What its conversations add up to.
+    #[serde(flatten)]
+    pub line: UnitLine,
+    /// As the table of outcomes calls it; `null` where it has no outcome.
     pub name: Option<String>,
-    /// Its arm.
-    pub arm: String,
-    /// The model of its first request.
-    pub model: String,
     /// Conversations, subagents' among them.
     pub conversations: usize,
-    /// From its first request to its last answer.
+    /// From its first request to its last answer, or by the table of outcomes.
     pub seconds: f64,
-    /// Why the model stopped the last time.
-    pub stop: String,
-    /// What adds up.
-    #[serde(flatten)]
-    pub sums: foldback_live::trial::record::TrialSums,
-    /// What its messages show.
-    #[serde(flatten)]
-    pub setbacks: foldback_live::trial::tally::Setbacks,
-    /// What it came to.
-    pub outcome: Option<TrialOutcome>,
+    /// 1 if it was solved, 0 if not.
+    pub solved: Option<f64>,
+    /// Any number.
+    pub score: Option<f64>,
 }
+
+impl TrialUnit {
+    /// Its dollars, if the prices of all its answers are known.
+    pub fn usd(&self) -> Option<f64> {
+        (self.line.sums.unpriced == 0).then_some(self.line.sums.usd)
+    }
+}
+
+/// How arms are compared by a figure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Ratio,
+    Difference,
+    Nothing,
+}
+
+/// What a unit adds to a figure: to a sum, and to what that is divided by.
+type Sums = fn(&TrialUnit) -> Option<[f64; 2]>;
+
+/// The figures of an arm, by their names in documents.
+const FIGURES: [(&str, By, Sums); 9] = [
+    ("usd", By::Ratio, |unit| Some([unit.usd()?, 1.0])),
+    ("usd_per_solved", By::Ratio, |unit| Some([unit.usd()?, unit.solved?])),
+    ("solved", By::Difference, |unit| Some([unit.solved?, 1.0])),
+    ("score", By::Nothing, |unit| Some([unit.score?, 1.0])),
+    ("calls", By::Ratio, |unit| Some([unit.line.sums.calls as f64, 1.0])),
+    ("repeats", By::Difference, |unit| Some([unit.line.sums.repeats as f64, 1.0])),
+    ("refused_edits", By::Nothing, |unit| Some([unit.line.sums.refused_edits as f64, 1.0])),
+    ("user_again", By::Nothing, |unit| Some([unit.line.sums.user_again as f64, 1.0])),
+    ("seconds", By::Nothing, |unit| Some([unit.seconds, 1.0])),
+];
 
 /// An arm.
 #[derive(Clone, Debug, Serialize)]
@@ -83,24 +104,10 @@ pub struct ArmResult {
     pub arm: TrialArm,
     /// Its units.
     pub units: usize,
-    /// Dollars a unit.
-    pub usd: Metric,
-    /// Dollars of all units with an outcome, to those that were solved.
-    pub usd_per_solved: Metric,
-    /// Share solved.
-    pub solved: Metric,
-    /// Mean score.
-    pub score: Metric,
-    /// Answers a unit.
-    pub calls: Metric,
-    /// Repeated lookups a unit.
-    pub repeats: Metric,
-    /// Edits a unit that a tool refused.
-    pub refused_edits: Metric,
-    /// Messages of the user a unit after the model had ended its turn.
-    pub user_again: Metric,
-    /// Seconds a unit: by the table of outcomes, else from the first request to the last answer.
-    pub seconds: Metric,
+    /// By name: `usd`, `calls`, `repeats`, `refused_edits`, `user_again` and `seconds` of a unit, the mean `score`, the share `solved`,
+    /// and `usd_per_solved`, the dollars of all units with an outcome to those that were solved.
+    #[serde(flatten)]
+    pub figures: BTreeMap<&'static str, Metric>,
     /// Requests that were refused.
     pub refusals: u64,
     /// Requests that got no answer.
@@ -116,59 +123,11 @@ pub struct ArmDifference {
     pub arm: String,
     /// The first one.
     pub against: String,
-    /// Ratio of dollars a unit.
-    pub usd: Difference,
-    /// Ratio of dollars a solved unit.
-    pub usd_per_solved: Difference,
-    /// Difference of the shares solved.
-    pub solved: Difference,
-    /// Ratio of answers a unit.
-    pub calls: Difference,
-    /// Difference of repeated lookups a unit.
-    pub repeats: Difference,
+    /// The ratios of both by `usd`, `usd_per_solved` and `calls`, their differences by `solved` and `repeats`.
+    #[serde(flatten)]
+    pub figures: BTreeMap<&'static str, Difference>,
     /// How many units of both arms would show a difference of dollars.
     pub needed: Option<SampleSize>,
-}
-
-impl ArmDifference {
-    /// Whether the arm likely solves fewer.
-    pub fn solves_less(&self) -> bool {
-        self.solved.value.is_some_and(|value| value < 0.0) && self.solved.is_likely()
-    }
-
-    /// Whether it likely costs less for what it solves, or a unit where nothing is known of outcomes.
-    pub fn saves(&self) -> bool {
-        let (usd, solved) = (&self.usd, &self.usd_per_solved);
-        usd.saves() && (solved.value.is_none_or(|ratio| ratio < 1.0))
-    }
-}
-
-/// What a figure adds to a total, and to what the total is divided by.
-type Figure = fn(&TrialUnit) -> Option<[f64; 2]>;
-
-fn each(value: f64) -> Option<[f64; 2]> {
-    Some([value, 1.0])
-}
-
-fn usd(unit: &TrialUnit) -> Option<[f64; 2]> {
-    (unit.sums.unpriced == 0).then(|| each(unit.sums.usd)).flatten()
-}
-
-fn solved(unit: &TrialUnit) -> Option<[f64; 2]> {
-    unit.outcome.as_ref()?.solved.and_then(each)
-}
-
-fn usd_per_solved(unit: &TrialUnit) -> Option<[f64; 2]> {
-    let ([usd, _], [solved, _]) = (usd(unit)?, solved(unit)?);
-    Some([usd, solved])
-}
-
-fn calls(unit: &TrialUnit) -> Option<[f64; 2]> {
-    each(unit.sums.calls as f64)
-}
-
-fn repeats(unit: &TrialUnit) -> Option<[f64; 2]> {
-    each(unit.setbacks.repeats as f64)
 }
 
 impl TrialResult {
@@ -178,9 +137,9 @@ impl TrialResult {
     ///
     /// A file is wrong or of another trial, or the table of outcomes is: with path and line.
     pub fn new(files: &[(String, String)], outcomes: Option<(&str, &str)>) -> Result<Self, String> {
-        let Joined { trial, files, units, outcomes } = join::joined(files, outcomes)?;
+        let (trial, files) = join::merged(files)?;
+        let (units, outcomes) = join::units(&trial, outcomes)?;
         let Trial { head, stops, .. } = trial;
-        let arms = head.arms.iter().map(|arm| ArmResult::new(arm, &units)).collect();
         let mut out = Self {
             version: env!("CARGO_PKG_VERSION"),
             sentence: String::new(),
@@ -188,126 +147,82 @@ impl TrialResult {
             seed: head.seed,
             files,
             outcomes,
-            arms,
-            contrasts: Vec::new(),
+            arms: head.arms.iter().map(|arm| ArmResult::new(arm, &units)).collect(),
+            contrasts: contrasts(&head.arms, &units, head.seed),
             stopped: stops,
             units,
         };
-        out.compare();
         out.cautions = out.doubts();
         out.sentence = out.answer();
         Ok(out)
     }
+}
 
-    fn compare(&mut self) {
-        let [first, others @ ..] = &*self.arms else { return };
-        let against = &first.arm.name;
-        let models = self.units.iter().map(|unit| unit.model.as_str());
-        let mut blocks: BTreeMap<&str, usize> = models.map(|model| (model, 0)).collect();
-        blocks.values_mut().enumerate().for_each(|(number, block)| *block = number);
-        let estimate = |arm: &str, figure: Figure, ratio: bool| -> Estimate {
-            let both = self.units.iter().filter(|unit| unit.arm == arm || unit.arm == *against);
-            let rows = both
-                .filter_map(|unit| Some((blocks[&*unit.model], unit.arm == arm, figure(unit)?)));
-            let rows: Vec<(usize, bool, [f64; 2])> = rows.collect();
-            let few = [true, false]
-                .into_iter()
-                .any(|of| rows.iter().filter(|row| row.1 == of).count() < LEAST);
-            let sample = Sample::of_acting(self.seed, vec![true; rows.len()], few);
-            let sums = rows.iter().enumerate().map(|(unit, (_, first, [above, below]))| {
-                let sums =
-                    if *first { [*above, *below, 0.0, 0.0] } else { [0.0, 0.0, *above, *below] };
-                (unit, sums)
+/// Every other arm against the first.
+fn contrasts(arms: &[TrialArm], units: &[TrialUnit], seed: u64) -> Vec<ArmDifference> {
+    let [first, others @ ..] = arms else { return Vec::new() };
+    let models: Vec<&str> = units.iter().map(|unit| &*unit.line.model).collect();
+    let (blocks, _) = stats::clusters(&models);
+    let contrast = |arm: &TrialArm| {
+        let estimate = |by: By, sums: Sums| {
+            let rows = units.iter().zip(&blocks).filter_map(|(unit, block)| {
+                let is_of = |arm: &TrialArm| unit.line.arm == arm.name;
+                (is_of(arm) || is_of(first)).then_some((*block, is_of(arm), sums(unit)?))
             });
-            let estimate = match ratio {
-                true => {
-                    sample.of_sums(sums, |s| Some((s[0] / s[1] / (s[2] / s[3])).ln())).map(f64::exp)
-                }
-                false => sample.of_sums(sums, |s| Some(s[0] / s[1] - s[2] / s[3])),
-            };
-            let p = estimate.se.and_then(|_| assigned(&rows, self.seed));
-            Estimate { p, ..estimate }
+            difference(&rows.collect::<Vec<_>>(), by, seed)
         };
-        let choices = others.len();
-        let contrast = |arm: &ArmResult| {
-            let name = &arm.arm.name;
-            let bills = estimate(name, usd, true);
-            let difference = |figure, ratio| Difference::new(estimate(name, figure, ratio));
-            ArmDifference {
-                arm: name.clone(),
-                against: against.clone(),
-                needed: SampleSize::by_spread(&bills, choices),
-                usd: Difference::new(bills),
-                usd_per_solved: difference(usd_per_solved, true),
-                solved: difference(solved, false),
-                calls: difference(calls, true),
-                repeats: difference(repeats, false),
-            }
-        };
-        let mut contrasts: Vec<ArmDifference> = others.iter().map(contrast).collect();
-        let families: [fn(&mut ArmDifference) -> &mut Difference; 5] = [
-            |it| &mut it.usd,
-            |it| &mut it.usd_per_solved,
-            |it| &mut it.solved,
-            |it| &mut it.calls,
-            |it| &mut it.repeats,
-        ];
-        for family in families {
-            let p: Vec<f64> =
-                contrasts.iter_mut().map(|it| family(it).p.unwrap_or(f64::NAN)).collect();
-            for (contrast, adjusted) in contrasts.iter_mut().zip(stats::holm(&p)) {
-                let difference = family(contrast);
-                difference.p_holm = difference.p.map(|_| adjusted);
-                difference.tie = difference.p_holm.is_none_or(|p| p > ALPHA);
-            }
+        let compared = FIGURES.into_iter().filter(|(_, by, _)| *by != By::Nothing);
+        let figures = compared.map(|(name, by, sums)| (name, Difference::new(estimate(by, sums))));
+        ArmDifference {
+            arm: arm.name.clone(),
+            against: first.name.clone(),
+            figures: figures.collect(),
+            needed: SampleSize::by_spread(&estimate(By::Ratio, FIGURES[0].2), others.len()),
         }
-        self.contrasts = contrasts;
+    };
+    let mut contrasts: Vec<ArmDifference> = others.iter().map(contrast).collect();
+    for (name, ..) in FIGURES {
+        let family = contrasts.iter_mut().filter_map(|it| it.figures.get_mut(name));
+        holm(&mut family.collect::<Vec<_>>());
     }
+    contrasts
+}
+
+/// By how much a figure of an arm differs from that of the first one. Of each unit: its block, whether it is of the arm, and its sums.
+fn difference(units: &[(usize, bool, [f64; 2])], by: By, seed: u64) -> Estimate {
+    let few = [true, false].map(|arm| units.iter().filter(|unit| unit.1 == arm).count() < LEAST);
+    let sample = Sample::of_acting(seed, vec![true; units.len()], few.contains(&true));
+    let sums = units.iter().enumerate().map(|(at, (_, is_arm, [above, below]))| match is_arm {
+        true => (at, [*above, *below, 0.0, 0.0]),
+        false => (at, [0.0, 0.0, *above, *below]),
+    });
+    let estimate = match by {
+        By::Ratio => {
+            sample.of_sums(sums, |s| Some((s[0] / s[1] / (s[2] / s[3])).ln())).map(f64::exp)
+        }
+        _ => sample.of_sums(sums, |s| Some(s[0] / s[1] - s[2] / s[3])),
+    };
+    Estimate { p: estimate.se.and_then(|_| assigned(units, seed)), ..estimate }
 }
 
 impl ArmResult {
     fn new(arm: &TrialArm, units: &[TrialUnit]) -> Self {
-        let units: Vec<&TrialUnit> = units.iter().filter(|unit| unit.arm == arm.name).collect();
-        let sample = Sample::of_acting(0, vec![true; units.len()], units.len() < LEAST);
-        let metric = |figure: Figure, most: f64| {
-            let rows = units.iter().filter_map(|unit| figure(unit)).enumerate();
+        let units = || units.iter().filter(|unit| unit.line.arm == arm.name);
+        let count = units().count();
+        let sample = Sample::of_acting(0, vec![true; count], count < LEAST);
+        let metric = |(name, _, sums): (_, _, Sums)| {
+            let rows = units().filter_map(sums).enumerate();
             let estimate = sample.of_sums(rows, |sums| (sums[1] > 0.0).then(|| sums[0] / sums[1]));
-            Metric::new(estimate.within(0.0, most), "no unit says")
+            let most = if name == "solved" { 1.0 } else { f64::INFINITY };
+            (name, Metric::new(estimate.within(0.0, most), "no unit says"))
         };
-        let sum = |count: fn(&TrialUnit) -> u64| units.iter().map(|unit| count(unit)).sum();
-        let any = f64::INFINITY;
         Self {
             arm: arm.clone(),
-            units: units.len(),
-            usd: metric(usd, any),
-            usd_per_solved: metric(usd_per_solved, any),
-            solved: metric(solved, 1.0),
-            score: metric(|unit| unit.outcome.as_ref()?.score.and_then(each), any),
-            calls: metric(calls, any),
-            repeats: metric(repeats, any),
-            refused_edits: metric(|unit| each(unit.setbacks.refused_edits as f64), any),
-            user_again: metric(|unit| each(unit.setbacks.user_again as f64), any),
-            seconds: metric(|unit| each(unit.seconds), any),
-            refusals: sum(|unit| unit.sums.refusals),
-            failures: sum(|unit| unit.sums.failures),
-            unpriced: sum(|unit| unit.sums.unpriced),
-        }
-    }
-}
-
-impl TrialUnit {
-    fn new(unit: UnitSums) -> Self {
-        Self {
-            name: None,
-            arm: unit.arm,
-            model: unit.model,
-            conversations: unit.conversations.len(),
-            seconds: (unit.last_ms - unit.first_ms) as f64 / 1e3,
-            stop: unit.stop,
-            sums: unit.sums,
-            setbacks: unit.setbacks,
-            outcome: None,
-            unit: unit.unit,
+            units: count,
+            figures: FIGURES.map(metric).into(),
+            refusals: units().map(|unit| unit.line.sums.refusals).sum(),
+            failures: units().map(|unit| unit.line.sums.failures).sum(),
+            unpriced: units().map(|unit| unit.line.sums.unpriced).sum(),
         }
     }
 }

@@ -33,9 +33,6 @@ pub struct PlannedSize {
 }
 
 impl Plan {
-    /// The differences that are planned for.
-    pub const DIFFERENCES: [f64; 3] = [0.05, 0.1, 0.2];
-
     /// A plan for so many arms, by the dollars of sessions that are like the units to come. `None` with fewer than three.
     pub fn new(bills: &[f64], arms: usize) -> Option<Self> {
         let n = bills.len() as f64;
@@ -48,17 +45,13 @@ impl Plan {
         // The standard error of the logarithm of two means, were the sessions two arms of the same size.
         let se = Some(2.0 * spread / n.sqrt());
         let estimate = Estimate { se, clusters: bills.len(), ..Estimate::default() };
-        let sizes = Self::DIFFERENCES.into_iter().filter_map(|difference| {
-            let log = -f64::ln_1p(-difference);
-            let both = SampleSize::units(&estimate, arms.saturating_sub(1), log)?;
-            let each = both.div_ceil(2);
-            Some(PlannedSize {
-                difference,
-                each,
-                units: each * arms,
-                usd: mean * (each * arms) as f64,
-            })
-        });
-        Some(Self { sessions: bills.len(), arms, mean_usd: mean, spread, sizes: sizes.collect() })
+        let size = |difference: f64| {
+            let both =
+                SampleSize::units(&estimate, arms.saturating_sub(1), -f64::ln_1p(-difference))?;
+            let (each, units) = (both.div_ceil(2), both.div_ceil(2) * arms);
+            Some(PlannedSize { difference, each, units, usd: mean * units as f64 })
+        };
+        let sizes = [0.05, 0.1, 0.2].into_iter().filter_map(size).collect();
+        Some(Self { sessions: bills.len(), arms, mean_usd: mean, spread, sizes })
     }
 }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::stats::SplitMix64;
 use foldback_live::trial::assign::unit_name;
-use foldback_live::trial::record::{ConversationLine, FORMAT, TrialHead, TrialSums};
+use foldback_live::trial::record::{ConversationLine, FORMAT, TrialHead, TrialSums, UnitLine};
 
 fn head(arms: &[&str], seed: u64) -> String {
     let arms = arms.iter().map(|name| TrialArm::new(*name, name, 1)).collect();
@@ -13,10 +13,13 @@ fn line(unit: &str, arm: &str, usd: f64) -> String {
     let sums = TrialSums { calls: 10, usd, ..TrialSums::default() };
     let line = ConversationLine {
         conversation: format!("c-{unit}"),
-        unit: unit_name(1, unit),
-        arm: arm.to_owned(),
-        model: "m".to_owned(),
-        sums,
+        unit: UnitLine {
+            unit: unit_name(1, unit),
+            arm: arm.to_owned(),
+            model: "m".to_owned(),
+            sums,
+            ..UnitLine::default()
+        },
         ..ConversationLine::default()
     };
     serde_json::to_string(&line).unwrap() + "\n"
@@ -78,18 +81,18 @@ fn figures_of_arms_and_of_what_they_differ_by() {
     let found = result(&[&file], Some(&outcomes)).unwrap();
     let [a, b] = &found.arms[..] else { panic!() };
     assert_eq!((a.units, b.units), (20, 20));
-    assert_eq!((a.solved.value, a.calls.value), (Some(0.8), Some(10.0)));
+    let of = |arm: &ArmResult, figure: &str| arm.figures[figure].value;
+    let shown = (of(a, "solved"), of(a, "calls"));
+    assert_eq!(shown, (Some(0.8), Some(10.0)));
     // Twenty units, of which sixteen were solved.
-    let each = a.usd.value.unwrap() * 20.0 / 16.0;
-    assert!((a.usd_per_solved.value.unwrap() - each).abs() < 1e-9);
+    let each = of(a, "usd").unwrap() * 20.0 / 16.0;
+    assert!((of(a, "usd_per_solved").unwrap() - each).abs() < 1e-9);
     let [it] = &found.contrasts[..] else { panic!() };
-    let ratio = b.usd.value.unwrap() / a.usd.value.unwrap();
-    assert!(
-        (it.usd.value.unwrap() - ratio).abs() < 1e-9 && it.usd.p.unwrap() < 0.001,
-        "{:?}",
-        it.usd
-    );
-    assert_eq!((it.solved.value, it.calls.value, it.calls.p), (Some(0.0), Some(1.0), Some(1.0)));
+    let ratio = of(b, "usd").unwrap() / of(a, "usd").unwrap();
+    let usd = &it.figures["usd"];
+    assert!((usd.value.unwrap() - ratio).abs() < 1e-9 && usd.p.unwrap() < 0.001, "{usd:?}");
+    let (solved, calls) = (&it.figures["solved"], &it.figures["calls"]);
+    assert_eq!((solved.value, calls.value, calls.p), (Some(0.0), Some(1.0), Some(1.0)));
 }
 
 #[test]
@@ -100,7 +103,7 @@ fn files_of_several_machines_are_one_trial_and_copies_count_once() {
     let found =
         result(&[&(start.clone() + &one + &two), &(start.clone() + &two + &more)], None).unwrap();
     let copies: Vec<usize> = found.files.iter().map(|file| file.copies).collect();
-    let usd: f64 = found.units.iter().map(|unit| unit.sums.usd).sum();
+    let usd: f64 = found.units.iter().map(|unit| unit.line.sums.usd).sum();
     assert_eq!((copies, found.units.len(), usd), (vec![0, 1], 2, 3.25));
     for (other, expected) in [
         (head(&["a", "b"], 2), "1.jsonl:1: this file is of another trial than 0.jsonl"),
@@ -124,13 +127,10 @@ fn outcomes_are_joined_by_unit_or_conversation_and_what_does_not_match_is_listed
     let joined = found.outcomes.unwrap();
     assert_eq!((joined.rows, joined.found, &*joined.unknown), (3, 2, &["stray".to_owned()][..]));
     assert_eq!(joined.missing, [unit_name(1, "x")]);
-    let mut outcomes: Vec<_> =
-        found.units.into_iter().filter_map(|unit| Some((unit.outcome?, unit.seconds))).collect();
-    outcomes.sort_by(|a, b| b.1.total_cmp(&a.1));
-    let expected = [(Some(1.0), Some(0.5), 12.0), (Some(0.0), None, 0.0)];
-    let expected =
-        expected.map(|(solved, score, seconds)| (TrialOutcome { solved, score }, seconds));
-    assert_eq!(outcomes, expected);
+    let named = found.units.iter().filter(|unit| unit.name.is_some());
+    let mut outcomes: Vec<_> = named.map(|unit| (unit.solved, unit.score, unit.seconds)).collect();
+    outcomes.sort_by(|a, b| b.2.total_cmp(&a.2));
+    assert_eq!(outcomes, [(Some(1.0), Some(0.5), 12.0), (Some(0.0), None, 0.0)]);
     for (table, expected) in [
         ("unit,result\none,1\n", "o.csv:1: the table has no column"),
         ("unit,solved\none,maybe\n", "o.csv:2: `maybe` is no number"),

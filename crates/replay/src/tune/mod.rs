@@ -8,7 +8,7 @@
 //! - [`Range`] and [`Search`] say which values are tried, [`Field`] where they are set.
 //! - A [`Candidate`] is compiled from the file that a user would write, so what was measured is what the
 //!   file does.
-//! - [`Bench`] replays them and ranks them by [`ranks`](crate::compare::ranks); [`advice`] picks one for a budget, from the
+//! - [`Bench`] replays them and finds their [`front`](crate::compare::front); [`advice`] picks one for a budget, from the
 //!   [`sweeps`] of all presets. [`agents`] does so for the settings of an agent that people run.
 
 pub mod advice;

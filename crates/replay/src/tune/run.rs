@@ -2,7 +2,7 @@
 
 use super::{Candidate, Rejected};
 use crate::compare::{
-    Base, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust, ranks,
+    Base, Contrast, Difference, Gate, Metric, Point, PresetLine, Provenance, adjust, front,
 };
 use crate::fault::FailedReplay;
 use crate::number::count;
@@ -79,15 +79,20 @@ pub struct Trial {
     pub settings: Vec<(super::Field, serde_json::Value)>,
     /// On the part that parameters are chosen on, without intervals.
     pub tune: Measured,
-    /// Rank by non-dominated sorting there: 0 is the front. `null` where it has no place, or fails a gate that
-    /// others pass.
-    pub rank: Option<usize>,
-    /// Those of the front that beat it, by index.
-    pub dominated_by: Vec<usize>,
+    /// Those of the front that beat it there, by index: none of the front itself. `null` where it has no place, or fails a
+    /// gate that others pass.
+    pub dominated_by: Option<Vec<usize>>,
     /// On the part that is reported on; `null` for what is not reported.
     pub report: Option<Measured>,
     /// How far it is from the strategy's own values, on the part that is reported on.
     pub against_own: Option<AgainstOwn>,
+}
+
+impl Trial {
+    /// Whether nothing beats it on the part that parameters are chosen on.
+    pub fn is_on_front(&self) -> bool {
+        self.dominated_by.as_ref().is_some_and(Vec::is_empty)
+    }
 }
 
 /// How far a configuration is from the strategy's own values.
@@ -238,15 +243,10 @@ impl Bench<'_> {
             .iter()
             .map(|measured| measured.point().filter(|_| measured.gate.passed || !gates_passed))
             .collect();
-        let ranks = ranks(&points);
-        let dominated_by = |at: usize| -> Vec<usize> {
-            let Some(point) = points[at] else {
-                return Vec::new();
-            };
-            let beats = |other: &usize| points[*other].is_some_and(|other| other.dominates(point));
-            let front = (0..points.len()).filter(|other| ranks[*other] == Some(0));
-            front.filter(beats).collect()
-        };
+        let beats =
+            |other: usize, point: Point| points[other].is_some_and(|other| other.dominates(point));
+        let front = front(&points);
+        let dominated_by = |point| front.iter().copied().filter(|at| beats(*at, point)).collect();
         let trials = candidates
             .iter()
             .zip(measured)
@@ -256,8 +256,7 @@ impl Bench<'_> {
                 of: candidate.of.clone(),
                 settings: candidate.settings.clone(),
                 tune,
-                rank: ranks[at],
-                dominated_by: dominated_by(at),
+                dominated_by: points[at].map(dominated_by),
                 report: None,
                 against_own: None,
             })
@@ -346,8 +345,7 @@ impl Tuned {
 
     /// Indices of the trials that nothing beats.
     pub fn front(&self) -> Vec<usize> {
-        let ranked = self.trials.iter().enumerate();
-        ranked.filter(|(_, trial)| trial.rank == Some(0)).map(|(at, _)| at).collect()
+        (0..self.trials.len()).filter(|at| self.trials[*at].is_on_front()).collect()
     }
 
     /// Of the front, the cheapest that keeps no less than the own values of what is tuned.

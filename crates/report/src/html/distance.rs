@@ -25,7 +25,7 @@ const FEW: u64 = 30;
 /// The charts of those that lose something, and what the others are.
 pub(super) fn section(out: &mut String, comparison: &Comparison) {
     let presets = &comparison.presets;
-    let order = [comparison.ranked(), comparison.controls()].concat();
+    let order = [comparison.by_bill(), comparison.controls()].concat();
     // All presets sit the same exam.
     let asked = presets.iter().map(|line| line.retention.frr().needed).max();
     let Some(asked @ 1..) = asked else {

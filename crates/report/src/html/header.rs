@@ -4,7 +4,6 @@
 use super::markup::{END_FOLD, open_fold, text};
 use crate::number::{count, count_of, grouped};
 use crate::{facts, verdict};
-use foldback_replay::compare::Primary;
 use foldback_replay::{Comparison, Split};
 use std::fmt::Write as _;
 
@@ -121,16 +120,8 @@ fn files(out: &mut String, comparison: &Comparison) {
 
 fn reporting(out: &mut String, comparison: &Comparison) {
     let reporting = &comparison.reporting;
-    let primary = match reporting.primary {
-        Primary::Net => "the bill with what was missed read again",
-        Primary::FrrObsFar => "retention of what only observations said, and not recently",
-    };
     let prices = if comparison.prices.is_empty() { &reporting.regime } else { &comparison.prices };
-    let _ = write!(out, "<p>Bills at {}. Ranked by {primary}", text(prices));
-    if reporting.margin > 0.0 {
-        let _ =
-            write!(out, ", differences up to {} points counting as ties", reporting.margin * 100.0);
-    }
+    let _ = write!(out, "<p>Bills at {}", text(prices));
     let _ = write!(
         out,
         "; intervals and tests by {}, seed {}",

@@ -152,7 +152,7 @@ pub(super) fn preset_rows(
     columns: usize,
     row: impl Fn(&mut String, usize),
 ) {
-    for at in comparison.ranked() {
+    for at in comparison.by_bill() {
         row(out, at);
     }
     let controls = comparison.controls();

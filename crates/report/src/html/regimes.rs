@@ -64,7 +64,7 @@ fn verdict(comparison: &Comparison, regimes: &[&str]) -> String {
         dollars.filter_map(|dollars| dollars.ratio).collect()
     };
     let (mut both, mut all) = (0_usize, 0_usize);
-    for ratios in comparison.ranked().iter().map(ratios) {
+    for ratios in comparison.by_bill().iter().map(ratios) {
         all += 1;
         let cheaper = ratios.iter().any(|ratio| *ratio < 1.0 - SAME);
         let dearer = ratios.iter().any(|ratio| *ratio > 1.0 + SAME);

@@ -153,7 +153,7 @@ pub(super) fn table(
 /// The presets that changed something: the one that the page opens on, the other strategies as they are ranked, the
 /// controls.
 fn under(comparison: &Comparison, opening: Option<usize>) -> Vec<Under<'_>> {
-    let mut order = [comparison.ranked(), comparison.controls()].concat();
+    let mut order = [comparison.by_bill(), comparison.controls()].concat();
     order.sort_by_key(|at| Some(*at) != opening);
     let presets = order.into_iter().filter(|at| *at != comparison.baseline).map(|at| {
         let sessions = 0..comparison.corpus.sessions.len();

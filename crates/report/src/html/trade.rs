@@ -79,7 +79,7 @@ fn sort(comparison: &Comparison, line: &PresetLine, standing: Standing<'_>) -> S
         Standing::Apart if line.kind == Kind::Control => CONTROL,
         Standing::Apart if !line.gate.passed => FAILED,
         Standing::Apart => IDLE,
-        _ if !comparison.ranks() => PRESET,
+        _ if !comparison.is_tested() => PRESET,
         Standing::Front if line.ratio.value.is_some_and(|ratio| ratio > 1.0) => DEARER,
         Standing::Front => FRONT,
         Standing::Dominated(_) => DOMINATED,

@@ -1,14 +1,14 @@
 //! What came of a trial, as one HTML file: the sentence, the tables, and what each unit cost and took, arm by arm.
 
-use super::markup::{head, text};
-use crate::number::{decimals, dollars};
+use super::markup::{head, svg_text, text};
+use crate::number::money;
 use crate::terminal::Width;
 use crate::trial::tables;
 use foldback_replay::trial::{TrialResult, TrialUnit};
 use std::fmt::Write as _;
 
-/// Width of a plot, height of an arm in it, and where its axis begins.
-const PLOT: (f64, f64, f64) = (760.0, 44.0, 150.0);
+/// Where the axis of a plot begins, its width, and the height of an arm.
+const PLOT: (u64, u64, u64) = (150, 550, 44);
 
 const STYLE: &str = ".unit{fill:currentColor;fill-opacity:.35}.unit.unsolved{fill:none;stroke:currentColor;stroke-opacity:.6}\
                      .mean{stroke:currentColor;stroke-width:2}svg text{fill:currentColor;font:13px system-ui,sans-serif}";
@@ -25,20 +25,9 @@ pub fn trial(result: &TrialResult) -> String {
         cautions.collect::<String>(),
         text(&tables(result, Width::pipe())),
     );
-    plot(
-        &mut out,
-        result,
-        "Dollars of each unit",
-        |unit| (unit.sums.unpriced == 0).then_some(unit.sums.usd),
-        |usd| dollars(usd, decimals(usd)),
-    );
-    plot(
-        &mut out,
-        result,
-        "Calls of each unit",
-        |unit| Some(unit.sums.calls as f64),
-        |calls| format!("{calls:.0}"),
-    );
+    plot(&mut out, result, ["usd", "Dollars of each unit"], TrialUnit::usd, money);
+    let calls = |unit: &TrialUnit| Some(unit.line.sums.calls as f64);
+    plot(&mut out, result, ["calls", "Calls of each unit"], calls, |calls| format!("{calls:.0}"));
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
@@ -47,53 +36,49 @@ pub fn trial(result: &TrialResult) -> String {
 fn plot(
     out: &mut String,
     result: &TrialResult,
-    title: &str,
+    [name, title]: [&str; 2],
     figure: fn(&TrialUnit) -> Option<f64>,
     form: fn(f64) -> String,
 ) {
-    let (width, row, left) = PLOT;
-    let most = result.units.iter().filter_map(figure).fold(0.0, f64::max);
-    let x = |value: f64| left + (width - left - 60.0) * value / most.max(f64::MIN_POSITIVE);
-    let height = row * result.arms.len() as f64 + 24.0;
+    let (left, width, row) = PLOT;
+    let values = result.units.iter().filter_map(figure);
+    let most = values.fold(f64::MIN_POSITIVE, f64::max);
+    let x = |value: f64| left + (value / most * width as f64) as u64;
+    let bottom = row * result.arms.len() as u64;
+    let (right, height) = (left + width, bottom + 24);
     let _ = write!(
         out,
-        "<h2>{title}</h2>\n<svg viewBox=\"0 0 {width} {height}\" width=\"{width}\" role=\"img\" aria-label=\"{title}\">\n"
+        "<h2>{title}</h2>\n<svg viewBox=\"0 0 {0} {height}\" width=\"{0}\" role=\"img\" aria-label=\"{title}\">\n",
+        right + 60
     );
-    for (at, arm) in result.arms.iter().enumerate() {
-        let middle = row * (at as f64 + 0.5);
-        let _ =
-            writeln!(out, "<text x=\"0\" y=\"{:.1}\">{}</text>", middle + 4.0, text(&arm.arm.name));
-        let units = result.units.iter().filter(|unit| unit.arm == arm.arm.name);
-        let units: Vec<(&TrialUnit, f64)> =
-            units.filter_map(|unit| Some((unit, figure(unit)?))).collect();
-        for (number, (unit, value)) in units.iter().enumerate() {
-            let unsolved = unit.outcome.as_ref().is_some_and(|outcome| outcome.solved == Some(0.0));
-            // Dots that would hide each other are spread.
-            let y = middle + ((number * 7) % 5) as f64 * 5.0 - 10.0;
+    for (arm, top) in result.arms.iter().zip((0..).step_by(row as usize)) {
+        let middle = top + row / 2;
+        svg_text(out, 0, middle + 4, "start", text(&arm.arm.name));
+        let units = result.units.iter().filter(|unit| unit.line.arm == arm.arm.name);
+        let units = units.filter_map(|unit| Some((unit, figure(unit)?)));
+        for (number, (unit, value)) in (0..).zip(units) {
             let _ = writeln!(
                 out,
-                "<circle class=\"unit{}\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}: {}</title></circle>",
-                if unsolved { " unsolved" } else { "" },
-                x(*value),
-                text(unit.name.as_deref().unwrap_or(&unit.unit)),
-                form(*value),
+                "<circle class=\"unit{}\" cx=\"{}\" cy=\"{}\" r=\"4\"><title>{}: {}</title></circle>",
+                if unit.solved == Some(0.0) { " unsolved" } else { "" },
+                x(value),
+                // Dots that would hide each other are spread.
+                middle - 10 + number * 7 % 5 * 5,
+                text(unit.name.as_deref().unwrap_or(&unit.line.unit)),
+                form(value),
             );
         }
-        let mean = units.iter().map(|(_, value)| value).sum::<f64>() / units.len().max(1) as f64;
-        let _ = writeln!(
-            out,
-            "<line class=\"mean\" x1=\"{0:.1}\" x2=\"{0:.1}\" y1=\"{1:.1}\" y2=\"{2:.1}\"><title>mean {3}</title></line>",
-            x(mean),
-            middle - 18.0,
-            middle + 18.0,
-            form(mean),
-        );
+        if let Some(mean) = arm.figures[name].value {
+            let _ = writeln!(
+                out,
+                "<path class=\"mean\" d=\"M{} {}v36\"><title>mean {}</title></path>",
+                x(mean),
+                middle - 18,
+                form(mean),
+            );
+        }
     }
-    let _ = writeln!(
-        out,
-        "<text x=\"{left}\" y=\"{0:.1}\">0</text>\n<text x=\"{1:.1}\" y=\"{0:.1}\">{2}</text>\n</svg>",
-        height - 6.0,
-        x(most) - 30.0,
-        form(most)
-    );
+    svg_text(out, left, bottom + 18, "start", 0);
+    svg_text(out, right, bottom + 18, "middle", form(most));
+    out.push_str("</svg>\n");
 }

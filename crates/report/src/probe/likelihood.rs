@@ -1,7 +1,6 @@
 //! How likely recorded actions are under each view: a table and a document.
 
 use super::{difference, signed};
-use crate::json::document;
 use crate::number::count;
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::probe::likelihood::{Line, Row, lines};
@@ -88,11 +87,6 @@ impl Likely {
             wrap(&mut out, "", "  ", &text, width);
         }
         out
-    }
-
-    /// The document.
-    pub fn json(&self) -> serde_json::Result<String> {
-        document(self)
     }
 }
 

@@ -2,16 +2,13 @@
 
 pub mod likelihood;
 
-use crate::json::document;
 use crate::number::count;
-use crate::rows::{Format, json_line};
 use crate::terminal::{ALWAYS, Head, Width, measured, table, wrap};
 use foldback_replay::probe::figures::{Line, RECALL, Row};
 use foldback_replay::probe::score::Outcome;
 use foldback_replay::stats::Estimate;
 use serde::Serialize;
 use std::collections::BTreeSet;
-use std::io::{Result, Write};
 
 /// The result of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -127,11 +124,6 @@ impl Probed {
         }
         out
     }
-
-    /// The document.
-    pub fn json(&self) -> serde_json::Result<String> {
-        document(self)
-    }
 }
 
 /// What of a preset's answers is neither right nor wrong.
@@ -176,20 +168,4 @@ fn difference(estimate: &Estimate, shown: impl Fn(f64) -> String) -> String {
 
 fn signed(value: f64, digits: usize) -> String {
     format!("{value:+.digits$}").replace('-', "−")
-}
-
-/// Writes the rows as JSON lines or CSV.
-///
-/// # Errors
-///
-/// They can't be written.
-pub fn write(rows: &[impl Serialize], format: Format, out: &mut dyn Write) -> Result<()> {
-    match format {
-        Format::Csv => {
-            let mut table = csv::Writer::from_writer(out);
-            rows.iter().try_for_each(|row| table.serialize(row))?;
-            table.flush()
-        }
-        _ => rows.iter().try_for_each(|row| json_line(row, out)),
-    }
 }

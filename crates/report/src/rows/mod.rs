@@ -26,18 +26,24 @@ use std::io::{self, Result, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
-/// Writes rows that are no rows of a comparison.
-pub(crate) fn flat(rows: &[Map<String, Value>], format: Format, out: &mut dyn Write) -> Result<()> {
+/// Writes rows that are no rows of a comparison, and hold no lists.
+///
+/// # Errors
+///
+/// They can't be written.
+pub fn flat(rows: &[impl Serialize], format: Format, out: &mut dyn Write) -> Result<()> {
+    let rows = rows.iter().map(|row| Ok(serde_json::from_value(serde_json::to_value(row)?)?));
+    let rows = rows.collect::<Result<Vec<Map<String, Value>>>>()?;
     match format {
-        Format::Csv => csv::flat(rows, out),
+        Format::Csv => csv::flat(&rows, out),
         #[cfg(feature = "parquet")]
-        Format::Parquet => parquet::write_json(rows, out),
+        Format::Parquet => parquet::write_json(&rows, out),
         Format::Jsonl => rows.iter().try_for_each(|row| json_line(row, out)),
     }
 }
 
 /// Writes a row as a line of JSON.
-pub(crate) fn json_line(row: &impl Serialize, out: &mut dyn Write) -> Result<()> {
+fn json_line(row: &impl Serialize, out: &mut dyn Write) -> Result<()> {
     serde_json::to_writer(&mut *out, row)?;
     out.write_all(b"\n")
 }

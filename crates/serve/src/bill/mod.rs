@@ -14,6 +14,7 @@ pub(crate) mod breakpoints;
 pub(crate) mod course;
 pub(crate) mod requests;
 
+use derive_more::AddAssign;
 use foldback_core::log::{Message, Round, Usage};
 use foldback_providers::prices::{CacheUse, Rates};
 use requests::{Dispatch, Pair, Weight};
@@ -34,7 +35,7 @@ pub(crate) fn rounds_usd(
 }
 
 /// Sums over answers.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Sums {
     /// Dollars that the requests would have cost as they came, with their answers.
     pub(crate) received: f64,
@@ -54,17 +55,6 @@ pub(crate) struct Sums {
 }
 
 impl Sums {
-    /// Adds others.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.received += other.received;
-        self.sent += other.sent;
-        self.billed += other.billed;
-        self.reported += other.reported;
-        self.estimated += other.estimated;
-        self.unpriced += other.unpriced;
-        self.outgrown += other.outgrown;
-    }
-
     /// Dollars saved; negative where folds cost more than they saved.
     pub(crate) fn saved(&self) -> f64 {
         self.received - self.sent
@@ -113,7 +103,7 @@ impl Bill {
             Some(pair) => self.priced(pair, sent, answer, output, rounds),
             None => Sums { unpriced: 1, ..Sums::default() },
         };
-        self.sums.add(&added);
+        self.sums += added;
         added
     }
 

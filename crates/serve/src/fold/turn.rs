@@ -10,14 +10,14 @@ use super::prefix::{self, ParsedRequest};
 use crate::bill::breakpoints;
 use crate::bill::requests::{Dispatch, Pair};
 use crate::outcome::Outcome;
-use crate::trial::arms::{Arms, TrialPlace};
+use crate::trial::arms::Arms;
+use crate::trial::log::TrialPlace;
 use crate::trial::unit::UnitHints;
 use axum::body::Bytes;
 use foldback_core::Limits;
 use foldback_core::log::Message;
 use foldback_live::follow::identity::{self, Key};
 use foldback_live::follow::{Followed, Received, Sizes, Unsendable};
-use foldback_live::trial::tally::Setbacks;
 use foldback_providers::wire::responses::{Resolved, resolved};
 use foldback_providers::wire::{Dialect, Request, Text, WireError};
 use serde_json::value::RawValue;
@@ -68,8 +68,6 @@ pub(crate) struct Turn {
     pub(crate) sent: Dispatch,
     /// Its place in the trial.
     pub(crate) trial: Option<TrialPlace>,
-    /// What its messages show, in a trial.
-    setbacks: Setbacks,
 }
 
 /// Reads a request and folds its conversation. `model` is the one that its path names.
@@ -106,7 +104,9 @@ fn begin(
     body: &Text,
 ) -> Result<(Turn, Limits), &'static str> {
     let is_stored = dialect == Dialect::OpenAiResponses && !is_not_stored(body);
-    let resolved = is_stored.then(|| resolved(body, |id| arms.item(id))).flatten();
+    let resolved = is_stored
+        .then(|| resolved(body, |id| arms.all.iter().find_map(|arm| arm.item(id))))
+        .flatten();
     let (references, whole) = match resolved {
         Some(mut resolved) => {
             let whole = std::mem::take(&mut resolved.body);
@@ -114,7 +114,7 @@ fn begin(
         }
         None => (None, body.clone()),
     };
-    let matched = arms.take_prefix(whole.as_bytes());
+    let matched = arms.all.iter().find_map(|arm| arm.take_prefix(whole.as_bytes()));
     let read = prefix::read(dialect, &whole, matched, arms.first().folding.clock.now()).map_err(
         |error| match error {
             WireError::Elsewhere { pointer } => {
@@ -140,7 +140,7 @@ fn begin(
     let (id, shared) = conversations.find_or_begin(&request, &keys, limits);
     conversations.keep_prefix(id, prefix);
     let sent = if folding.shadow { Dispatch::Shadow } else { Dispatch::View };
-    let (sizes, pair, setbacks) = (Sizes::default(), None, Setbacks::default());
+    let (sizes, pair) = (Sizes::default(), None);
     let turn = Turn {
         conversations,
         id,
@@ -153,7 +153,6 @@ fn begin(
         pair,
         sent,
         trial,
-        setbacks,
     };
     Ok((turn, limits))
 }
@@ -194,9 +193,6 @@ impl Turn {
         }
         if state.catch_up(&self.keys).is_err() {
             conversations.unwritten();
-        }
-        if self.trial.is_some() {
-            self.setbacks = state.tally.take(self.request.messages());
         }
         let State { followed, requests, .. } = &mut *state;
         let answer = |key: &Key, echo: &_| conversations.answers.answer(key, echo);
@@ -261,7 +257,7 @@ impl Turn {
         let bill = self.conversations.answered(&request, answer);
         if let Some(place) = &self.trial {
             let (folds, not_sent) = (self.sizes.folds, self.sent == Dispatch::Own);
-            place.answered(answer, &bill, self.setbacks, folds, not_sent);
+            place.answered(answer, &bill, folds, not_sent);
         }
         self.conversations.keep_items(self.id, items);
     }

@@ -26,8 +26,10 @@ use crate::bill::Sums;
 use crate::http::descriptors;
 use crate::numbers::{Numbers, in_order};
 use crate::summaries::Summaries;
-use crate::trial::arms::{Arms, TrialLog};
+use crate::trial::arms::Arms;
+use crate::trial::log::TrialLog;
 use foldback_live::trial::guard;
+use foldback_live::trial::record::TrialArm;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::atomic::Ordering;
@@ -102,28 +104,22 @@ fn trial(out: &mut String, log: &TrialLog) {
     let unwritten = log.unwritten_count();
     let help = "Times that the file of the trial could not be written.";
     single(out, "trial_failures_total", "counter", help, unwritten);
-    let Some((trial, now)) = log.now() else { return };
-    let units = trial.units();
-    let evidence = guard::evidence(&trial, &units, now);
+    let Some((trial, units, evidence)) = log.now() else { return };
+    let limit = guard::limit(trial.head.arms.len());
     let mut gauge = |name: &str, help: &str, value: &dyn Fn(&str) -> f64| {
         head(out, name, "gauge", help);
-        for (at, arm) in trial.head.arms.iter().enumerate() {
-            let (name_of_arm, value) = (label(&arm.name), value(&arm.name));
-            let _ = writeln!(
-                out,
-                "foldback_proxy_{name}{{number=\"{}\",arm=\"{name_of_arm}\"}} {value}",
-                at + 1
-            );
+        for (number, TrialArm { name: arm, .. }) in (1..).zip(&trial.head.arms) {
+            let (arm, value) = (label(arm), value(arm));
+            let _ =
+                writeln!(out, "foldback_proxy_{name}{{number=\"{number}\",arm=\"{arm}\"}} {value}");
         }
     };
     let count = |arm: &str| units.iter().filter(|unit| unit.arm == arm).count() as f64;
     let stopped = |arm: &str| f64::from(u8::from(!trial.is_open(arm)));
-    let most = |arm: &str| {
-        evidence.get(arm).map_or(0.0, |it| it.amount / guard::limit(log.head.arms.len()))
-    };
+    let harm = |arm: &str| evidence.get(arm).map_or(0.0, |it| it.amount / limit);
     gauge("trial_units", "Units of an arm.", &count);
     gauge("trial_stopped", "Whether an arm gets no new units.", &stopped);
-    gauge("trial_harm", "Evidence that an arm does harm; at 1 it is stopped.", &most);
+    gauge("trial_harm", "Evidence that an arm does harm; at 1 it is stopped.", &harm);
 }
 
 /// A name as the value of a label.

@@ -7,9 +7,10 @@ use crate::bill::Sums;
 use crate::bill::course::Course;
 use crate::fold::Id;
 use crate::outcome::protocol;
-use crate::trial::arms::{Arms, TrialLog};
+use crate::trial::arms::Arms;
+use crate::trial::log::TrialLog;
 use foldback_live::trial::guard;
-use foldback_live::trial::record::UnitSums;
+use foldback_live::trial::record::{TrialArm, TrialSums};
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
@@ -37,7 +38,7 @@ pub(crate) fn page(arms: &Arms) -> String {
         None => escaped(&arms.first().folding.strategy.label()),
     };
     let sums = arms.sums().values().fold(Sums::default(), |mut all, sums| {
-        all.add(sums);
+        all += *sums;
         all
     });
     let does = match shadow {
@@ -67,36 +68,34 @@ pub(crate) fn page(arms: &Arms) -> String {
 
 /// The arms of a trial side by side, by its file.
 fn trial(log: &TrialLog) -> String {
-    let Some((trial, now)) = log.now() else {
+    let Some((trial, units, evidence)) = log.now() else {
         return "<p>The file of the trial can't be read.</p>\n".to_owned();
     };
-    let units = trial.units();
-    let evidence = guard::evidence(&trial, &units, now);
+    let limit = guard::limit(trial.head.arms.len());
     let mut out = "<table>\n<tr><th>arm</th><th>new units</th><th>model</th><th>units</th><th>calls a unit</th><th>dollars a unit</th>\
                    <th>repeats a unit</th><th>refused</th><th>failed</th><th>harm</th></tr>\n"
         .to_owned();
-    for arm in &trial.head.arms {
-        let of_arm: Vec<&UnitSums> = units.iter().filter(|unit| unit.arm == arm.name).collect();
-        let models = of_arm.iter().map(|unit| &*unit.model).collect::<BTreeSet<_>>();
-        let sum =
-            |value: &dyn Fn(&UnitSums) -> f64| of_arm.iter().map(|unit| value(unit)).sum::<f64>();
-        let each = |total: f64| total / of_arm.len().max(1) as f64;
-        let harm = evidence.get(&arm.name).map_or_else(
-            || "control".to_owned(),
-            |it| format!("{:.0} of {:.0}", it.amount, guard::limit(trial.head.arms.len())),
-        );
+    for TrialArm { name, .. } in &trial.head.arms {
+        let (mut models, mut units_of_arm, mut all) = (BTreeSet::new(), 0, TrialSums::default());
+        for unit in units.iter().filter(|unit| unit.arm == *name) {
+            models.insert(&*unit.model);
+            units_of_arm += 1;
+            all += unit.sums;
+        }
+        let each = |total: f64| total / f64::from(units_of_arm.max(1));
+        let harm = evidence.get(name).map(|it| format!("{:.0} of {limit:.0}", it.amount));
         let _ = writeln!(
             out,
-            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td><td>{:.1}</td><td>{}</td><td>{:.1}</td><td>{}</td><td>{}</td><td>{harm}</td></tr>",
-            escaped(&arm.name),
-            if trial.is_open(&arm.name) { "yes" } else { "stopped" },
+            "<tr><td>{}</td><td>{}</td><td>{}</td><td>{units_of_arm}</td><td>{:.1}</td><td>{}</td><td>{:.1}</td><td>{}</td><td>{}</td><td>{}</td></tr>",
+            escaped(name),
+            if trial.is_open(name) { "yes" } else { "stopped" },
             escaped(&models.into_iter().collect::<Vec<_>>().join(", ")),
-            of_arm.len(),
-            each(sum(&|unit| unit.sums.calls as f64)),
-            usd(each(sum(&|unit| unit.sums.usd))),
-            each(sum(&|unit| unit.setbacks.repeats as f64)),
-            sum(&|unit| unit.sums.refusals as f64),
-            sum(&|unit| unit.sums.failures as f64),
+            each(all.calls as f64),
+            usd(each(all.usd)),
+            each(all.repeats as f64),
+            all.refusals,
+            all.failures,
+            harm.as_deref().unwrap_or("control"),
         );
     }
     out + "</table>\n"

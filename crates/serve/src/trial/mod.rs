@@ -3,18 +3,19 @@
 //! | module | what it is for |
 //! |---|---|
 //! | `arms` | the conversations of each arm, and which arm a request belongs to |
+//! | `log` | the places of conversations in the trial, and what is recorded of them |
 //! | `unit` | what a request says of the unit that it belongs to |
+//! | `tally` | what messages show of how an agent got on |
 //! | `file` | the file, which several proxies may write |
 
 pub(crate) mod arms;
 mod file;
+pub(crate) mod log;
+mod tally;
 pub(crate) mod unit;
-
-pub use file::TrialFileError;
 
 pub use foldback_live::trial::record::TrialArm;
 
-use crate::folding::Folding;
 use std::path::PathBuf;
 
 /// A trial as it was asked for.
@@ -26,6 +27,6 @@ pub struct Trial {
     pub file: PathBuf,
     /// Whether an arm that does harm gets no new units.
     pub guard: bool,
-    /// The arms and how each folds.
-    pub arms: Vec<(TrialArm, Folding)>,
+    /// The arms.
+    pub arms: Vec<TrialArm>,
 }

@@ -7,6 +7,7 @@ use crate::http::headers::UNIT;
 use axum::http::HeaderMap;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_live::follow::identity::Key;
+use serde_json::Value;
 use std::sync::Arc;
 
 /// Headers with the id of a session.
@@ -38,13 +39,13 @@ impl UnitHints {
         Self { named, session }
     }
 
-    /// The id of the session, by the headers or by the body.
-    pub(crate) fn session(&self, body: &str) -> Option<String> {
+    /// The name of the unit, or the id of the session by the headers or by the body.
+    pub(crate) fn name(&self, body: &str) -> Option<String> {
         let of_body = || {
             let user = text_of(body, "\"user_id\"").filter(|user| user.contains("session"));
             user.or_else(|| text_of(body, "\"prompt_cache_key\"").filter(|id| is_id(id)))
         };
-        self.session.clone().or_else(of_body)
+        self.named.clone().or_else(|| self.session.clone()).or_else(of_body)
     }
 }
 
@@ -80,14 +81,12 @@ pub(crate) fn prompts(messages: &[Arc<Message>]) -> impl Iterator<Item = Key> {
 }
 
 /// The texts in the calls of an answer that may be prompts of subagents.
-pub(crate) fn given(answer: &Message) -> Vec<Key> {
+pub(crate) fn given(answer: &Message) -> impl Iterator<Item = Key> {
     let calls = answer.parts.iter().filter_map(|part| part.as_call());
-    let objects = calls.map(|call| call.arguments_value());
-    let texts = objects.flat_map(|arguments| match arguments {
-        serde_json::Value::Object(members) => members.into_iter().map(|(_, value)| value).collect(),
+    calls.flat_map(|call| match call.arguments_value() {
+        Value::Object(members) => members.values().filter_map(|it| prompt(it.as_str()?)).collect(),
         _ => Vec::new(),
-    });
-    texts.filter_map(|text| prompt(text.as_str()?)).collect()
+    })
 }
 
 fn prompt(text: &str) -> Option<Key> {
@@ -125,7 +124,7 @@ mod tests {
             if let Some((name, value)) = header {
                 headers.insert(HeaderName::from_static(name), value.parse().unwrap());
             }
-            assert_eq!(UnitHints::new(&headers).session(body), expected, "{header:?} {body}");
+            assert_eq!(UnitHints::new(&headers).name(body), expected, "{header:?} {body}");
         }
     }
 }

@@ -39,7 +39,7 @@ enum Token {
 }
 
 /// Paths in a command with what happens to them, in order.
-pub(super) fn touches(command: &str) -> Vec<(String, Touch)> {
+pub fn touches(command: &str) -> Vec<(String, Touch)> {
     let mut out = Vec::new();
     let mut words: Vec<String> = Vec::new();
     let mut redirect: Option<Touch> = None;
@@ -63,7 +63,7 @@ pub(super) fn touches(command: &str) -> Vec<(String, Touch)> {
 
 /// Whether a command does nothing but print what is in files, so that an error in its output is none of
 /// its own.
-pub(super) fn only_prints(command: &str) -> bool {
+pub fn only_prints(command: &str) -> bool {
     let tokens = tokens(command);
     tokens
         .split(|token| matches!(token, Token::Break))

@@ -20,8 +20,8 @@ use foldback_replay::parallel::in_parallel;
 use foldback_replay::probe::figures::{RECALL, Row};
 use foldback_replay::probe::{Moment, Own, Question, likelihood as likely, questions};
 use foldback_report::html;
+use foldback_report::probe::Probed;
 use foldback_report::probe::likelihood::Likely;
-use foldback_report::probe::{self, Probed};
 use foldback_report::rows::Format;
 use models::Models;
 use serde::Serialize;
@@ -32,7 +32,7 @@ const FULL: &str = "full";
 const NOTHING: &str = "nothing";
 
 pub(crate) fn run(args: &Probe) -> Result<(), Error> {
-    let rows = super::flat_rows(args.rows.as_ref())?;
+    let rows = output::rows_file(args.rows.as_ref())?;
     let asks_nothing = args.form == Forms::Likelihood;
     check(args)?;
     let own = match &args.questions {
@@ -127,7 +127,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     if asks_nothing {
         all.likely.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
         let told = Likely::from_rows(&all.likely, model.model(), setup.measure.id().to_string());
-        give(args, rows, &all.likely, told.json()?, told.text(output::width()))?;
+        give(args, rows, &all.likely, &told, told.text(output::width()))?;
         return Error::of_replays(all.failed);
     }
     all.rows.sort_by_key(|row| labels.iter().position(|label| *label == row.preset));
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     if let Some(path) = &args.html {
         output::write(Some(path), &html::probed(&probed))?;
     }
-    give(args, rows, &all.rows, probed.json()?, probed.text(output::width()))?;
+    give(args, rows, &all.rows, &probed, probed.text(output::width()))?;
     Error::of_replays(all.failed)
 }
 
@@ -144,20 +144,12 @@ fn give(
     args: &Probe,
     wanted: Option<(&PathBuf, Format)>,
     rows: &[impl Serialize],
-    json: String,
+    json: &impl Serialize,
     table: String,
 ) -> Result<(), Error> {
-    if let Some((path, format)) = wanted {
-        output::write_with(Some(path), |out| probe::write(rows, format, out))?;
-    }
-    if let Some(path) = &args.json {
-        output::write(Some(path), &json)?;
-    }
-    let mut named = [&args.json, &args.html, &args.rows].into_iter().flatten();
-    match named.any(|path| output::is_stdout(path)) {
-        true => Ok(()),
-        false => output::print(&table),
-    }
+    output::rows(wanted, rows)?;
+    output::json(args.json.as_ref(), json)?;
+    output::print_beside(&[&args.json, &args.html, &args.rows], &table)
 }
 
 /// Refuses options that exclude one another by the value of one, or by whether a file exists.

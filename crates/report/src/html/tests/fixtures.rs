@@ -151,7 +151,6 @@ fn session(path: &str, calls: usize) -> SessionLine {
 pub(crate) fn tiny() -> Comparison {
     let mut clearing = preset("clear<b>", Kind::Strategy, 0.75, 0.91);
     clearing.triggered = 1;
-    clearing.rank = Some(1);
     // It fits by measured tokens and not by those of the provider.
     clearing.gate.over = 7;
     clearing.gate.requests = 10_000;

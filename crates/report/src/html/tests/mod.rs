@@ -65,9 +65,8 @@ fn the_reader_opens_on_the_preset_of_the_verdict_where_it_forgot_most() {
         Box::from(scores) as _
     });
     three.scores = scores.collect();
-    for (preset, rank, ratio) in [(1, 2, 0.9), (2, 1, 0.5)] {
+    for (preset, ratio) in [(1, 0.9), (2, 0.5)] {
         let line = &mut three.presets[preset];
-        line.rank = Some(rank);
         line.triggered = 2;
         line.gate.passed = true;
         let ratio = Metric { value: Some(ratio), ..Metric::default() };

@@ -327,7 +327,7 @@ impl Conversations {
         };
         let added = bill.add(request.pair, request.sent, answer, output, rounds);
         drop(table);
-        self.sums.entry(protocol(Some(request.dialect))).or_default().add(&added);
+        *self.sums.entry(protocol(Some(request.dialect))).or_default() += added;
         let folded = self.folding.shadow.then_some(request.sizes);
         if self.answers.reported(request.key, answer, folded, journal.as_deref()).is_err() {
             self.unwritten();

@@ -6,7 +6,6 @@ use foldback_core::log::Message;
 use foldback_live::follow::identity::Key;
 use foldback_live::follow::{Ahead, Followed};
 use foldback_live::journal::JournalError;
-use foldback_live::trial::tally::Tally;
 use std::sync::Arc;
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
@@ -19,8 +18,6 @@ pub(crate) struct State {
     pub(crate) followed: Followed,
     /// What its requests cost.
     pub(crate) requests: Requests,
-    /// What its messages show of how its agent gets on, in a trial.
-    pub(crate) tally: Tally,
     /// Receives the fork that folds.
     pub(crate) ahead: Option<oneshot::Receiver<Ahead>>,
     /// Ends the wait for the idle moment once it is dropped.
@@ -30,13 +27,7 @@ pub(crate) struct State {
 impl State {
     pub(super) fn new(followed: Followed) -> SharedState {
         let requests = Requests::default();
-        Arc::new(tokio::sync::Mutex::new(Self {
-            followed,
-            requests,
-            tally: Tally::default(),
-            ahead: None,
-            wait: None,
-        }))
+        Arc::new(tokio::sync::Mutex::new(Self { followed, requests, ahead: None, wait: None }))
     }
 
     /// Adopts the fork that has folded since the last request, if there is one and a request with these keys repeats it.
