@@ -39,8 +39,8 @@ class Front(unittest.TestCase):
         self.assertEqual(
             meant,
             {
-                60_000: ["indexed-small"],
-                100_000: ["indexed"],
+                60_000: ["indexed"],
+                100_000: ["indexed", "indexed-large"],
                 200_000: ["indexed", "indexed-large"],
             },
         )
