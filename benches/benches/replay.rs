@@ -31,6 +31,7 @@ fn under_every_preset(c: &mut Criterion, group: &str, session: &Session) {
         let options = ReplayOptions {
             limits: strategy.limits(Limits::default(), session.limits, LIMITS),
             model: session.model.clone(),
+            prices: None,
             measure: Arc::clone(&measure) as _,
             validate: true,
             completions: None,

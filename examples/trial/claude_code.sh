@@ -7,7 +7,10 @@ set -eu
 tasks=$1 arms=${2:-indexed,none}
 foldback serve --trial "$arms" --trial-file trial.jsonl 2> proxy.log &
 trap "kill $!" EXIT
-until curl -sf http://127.0.0.1:8787/healthz > proxy.ok; do sleep 1; done
+until curl -sf http://127.0.0.1:8787/healthz > proxy.ok; do
+  sleep 1
+  kill -0 $! || { cat proxy.log >&2; exit 1; }
+done
 test -s outcomes.csv || echo unit,solved > outcomes.csv
 while IFS=$'\t' read -r name repository prompt check; do
   work=$(mktemp -d) && git clone -q "$repository" "$work"

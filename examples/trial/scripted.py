@@ -3,13 +3,15 @@
     python3 examples/trial/scripted.py FOLDBACK_BINARY [--trial indexed,none] [--units 30]
 
 Each task runs through a proxy of its own; all write one file. What came of the tasks goes into
-outcomes.csv beside it, and `foldback trial` says what that shows.
+outcomes.csv beside it, and `foldback trial` says what that shows. Run again, it goes on with
+further tasks.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -52,23 +54,30 @@ def main() -> None:
     parser.add_argument("binary")
     parser.add_argument("--trial", default="indexed,none", help="the arms")
     parser.add_argument("--units", type=int, default=30)
-    parser.add_argument("--first", type=int, default=1, help="the first task")
+    parser.add_argument("--first", type=int, help="the first task; the next one by default")
     parser.add_argument("--window", type=int, default=40_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--file", type=Path, default=Path("trial.jsonl"))
     args, args.more = parser.parse_known_args()
+    if not shutil.which(args.binary):
+        parser.error(f"no program {args.binary}; `cargo build` makes target/debug/foldback")
     outcomes = args.file.with_name("outcomes.csv")
+    rows = outcomes.read_text().count("\n") if outcomes.exists() else 0
+    args.first = args.first or max(rows, 1)
     with outcomes.open("a", encoding="utf-8", newline="") as file, ThreadPoolExecutor(2) as runs:
         table = csv.writer(file)
         if not file.tell():
             table.writerow(["unit", "solved"])
-        for row in runs.map(
-            lambda unit: solved(args, unit), range(args.first, args.first + args.units)
-        ):
-            table.writerow(row)
-            file.flush()
-            print(*row, flush=True)
-    subprocess.run([args.binary, "trial", args.file, "--outcomes", outcomes], check=True)
+        units = range(args.first, args.first + args.units)
+        try:
+            for row in runs.map(lambda unit: solved(args, unit), units):
+                table.writerow(row)
+                file.flush()
+                print(*row, flush=True)
+        except RuntimeError as error:
+            sys.exit(str(error))
+    ended = subprocess.run([args.binary, "trial", args.file, "--outcomes", outcomes], check=False)
+    sys.exit(ended.returncode)
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from corpus import JUDGES, Comparison, Group, groups, name
 
-OURS = ("indexed", "indexed-small", "indexed-large")
+OURS = ("indexed", "indexed-large")
 # The control that is timed as well as anybody would time it.
 DROP = "drop-oldest"
 # Share of requests that may be over the window.
@@ -33,9 +33,7 @@ WINDOWS = (60_000, 100_000, 200_000)
 
 def meant_for(preset: str, window: int) -> bool:
     """As their descriptions say."""
-    if preset == "indexed-small":
-        return window < 80_000
-    return window >= 80_000 and (preset == "indexed" or window > 130_000)
+    return preset == "indexed" or window >= 80_000
 
 
 @dataclass

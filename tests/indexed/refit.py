@@ -183,9 +183,8 @@ def main() -> None:
     parser.add_argument("--window", type=int, action="append")
     args = parser.parse_args()
     for window in args.window or WINDOWS:
-        own = "indexed-small" if window < 80_000 else "indexed"
         study = Study(args.binary, args.folder, window, {})
-        refit(study, own)
+        refit(study, "indexed")
 
 
 if __name__ == "__main__":

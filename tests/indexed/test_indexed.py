@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import tempfile
 import unittest
 from pathlib import Path
 
 import front
+import hindsight
 import totals
 from corpus import Line
 
@@ -39,8 +41,8 @@ class Front(unittest.TestCase):
         self.assertEqual(
             meant,
             {
-                60_000: ["indexed-small"],
-                100_000: ["indexed"],
+                60_000: ["indexed"],
+                100_000: ["indexed", "indexed-large"],
                 200_000: ["indexed", "indexed-large"],
             },
         )
@@ -104,6 +106,41 @@ class Totals(unittest.TestCase):
         rows = [row(name, 1, "", 0, 4) for name in "stuv"]
         sessions = totals.read(rows)["a"]
         self.assertEqual(set(totals.paired(sessions, sessions).values()), {(0.0, 0.0, 0.0)})
+
+
+class Hindsight(unittest.TestCase):
+    def test_no_schedule_is_cheaper_than_the_best(self) -> None:
+        grows = [0, 30, 35, 60, 90, 100, 130, 131, 150]
+        # Window, and whether the cache lives on at each call.
+        for window, warm in [(1_000, [True] * 9), (90, [True] * 9), (1_000, [True, False] * 5)]:
+            calls = hindsight.Calls(grows, warm[:9], 20, window)
+            schedules = [
+                list(folds)
+                for count in range(9)
+                for folds in itertools.combinations(range(1, 9), count)
+                if fits(calls, list(folds))
+            ]
+            least = min(calls.bill(folds, 15, PRICES) for folds in schedules)
+            self.assertAlmostEqual(calls.best(15, PRICES), least, 9, f"{window} {warm}")
+
+    def test_a_fold_reads_the_frame_and_writes_the_rest(self) -> None:
+        calls = hindsight.Calls([0, 100, 110], [True] * 3, 20, 1_000)
+        prices = [
+            20 * PRICES.write,
+            20 * PRICES.read + 50 * PRICES.write,
+            70 * PRICES.read + 10 * PRICES.write,
+        ]
+        self.assertAlmostEqual(calls.bill([1], 50, PRICES), sum(prices), 9)
+
+
+def fits(calls: hindsight.Calls, folds: list[int]) -> bool:
+    """Whether every request is within the window."""
+    ends = [*folds, len(calls.log)]
+    starts = [None, *folds]
+    return all(
+        len(calls.stretch(start, 15, PRICES)) >= end - (start or 0)
+        for start, end in zip(starts, ends, strict=True)
+    )
 
 
 if __name__ == "__main__":

@@ -84,6 +84,7 @@ pub fn setup(context: u64, output: u64) -> Setup {
         model: None,
         models: ModelTable::embedded(),
         regimes: RegimeTable::embedded(),
+        billed: foldback_replay::cost::OWN.to_owned(),
         measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
     }
 }

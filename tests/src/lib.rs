@@ -77,6 +77,7 @@ pub fn options(context: u64, output: u64) -> ReplayOptions {
     ReplayOptions {
         limits: Limits::new(context, output),
         model: None,
+        prices: None,
         measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
         validate: true,
         completions: None,

@@ -38,7 +38,8 @@ pub(crate) fn plan(
     let listed = Listed::new(registry)?;
     let names = &experiment.strategies;
     let contenders = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
-    let setup = strategies::setup(registry, &model(&experiment, &args.model))?;
+    let mut setup = strategies::setup(registry, &model(&experiment, &args.model))?;
+    setup.billed.clone_from(&experiment.prices);
     let contenders = able(contenders, &listed, names, &setup)?;
     let answers = Answers::open(summaries, &contenders, choice.as_slice(), &setup)?;
     let presets = with_answers(contenders, answers.as_ref());

@@ -237,6 +237,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         model: args.model.clone(),
         models,
         regimes: RegimeTable::embedded(),
+        billed: OWN.to_owned(),
         measure: estimator(registry, &args.estimator.estimator)?,
     })
 }

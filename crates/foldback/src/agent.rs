@@ -6,6 +6,7 @@ use crate::{
 use foldback_core::provider::Model;
 use foldback_core::services::{Clock, Hook, Observer};
 use foldback_live::{AgentLoop, SystemClock};
+use foldback_providers::prices::cache_prices;
 use std::fmt;
 use std::sync::Arc;
 use thiserror::Error;
@@ -173,8 +174,11 @@ impl AgentBuilder {
                 frame.push_text(kind, text);
             }
         }
+        let prices = cache_prices(&strategy, self.model_name.as_deref());
         let conversation = Conversation::new(strategy, limits, frame, self.services);
-        Ok(AgentLoop::new(conversation.with_model(self.model_name)))
+        let mut conversation = conversation.with_model(self.model_name);
+        conversation.set_prices(prices);
+        Ok(AgentLoop::new(conversation))
     }
 }
 

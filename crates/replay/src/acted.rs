@@ -35,6 +35,7 @@ pub(crate) fn setup(limits: Limits) -> Setup {
         model: None,
         models: ModelTable::embedded(),
         regimes: RegimeTable::embedded(),
+        billed: crate::judge::cost::OWN.to_owned(),
         measure: Arc::clone(strategy("none").estimator()),
     }
 }
@@ -42,7 +43,7 @@ pub(crate) fn setup(limits: Limits) -> Setup {
 /// Options of a replay that checks no rules.
 pub(crate) fn options(limits: Limits, measure: Arc<dyn Estimator>) -> ReplayOptions {
     let (ceiling, model, completions) = (None, None, None);
-    ReplayOptions { limits, ceiling, model, measure, validate: false, completions }
+    ReplayOptions { limits, ceiling, model, prices: None, measure, validate: false, completions }
 }
 
 /// A call of a tool, and its result.

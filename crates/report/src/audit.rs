@@ -1,7 +1,7 @@
 //! What recorders' own compactions did: tables and a closing sentence, a document, and a row for each compaction and strategy.
 
 use crate::inspect::{common_folder, not_used};
-use crate::number::{count, decimals, dollars, grouped, percent, short};
+use crate::number::{count, decimals, dollars, grouped, money, percent, short};
 use crate::plain;
 use crate::terminal::{ALWAYS, Head, Width, dash, shortened, table, wrap};
 use foldback_replay::audit::{Audit, AuditedFold, Binding, Compaction, Missing, NEAR};
@@ -295,7 +295,6 @@ impl Audited {
             return "No compaction is recorded in these sessions.".to_owned();
         }
         let folds = || counted.iter().filter_map(|(.., compaction)| own(compaction));
-        let money = |usd: f64| dollars(usd, decimals(usd));
         let usd: f64 = folds().map(|own| own.cost.usd()).sum();
         let estimated = folds().filter(|own| own.cost.estimated);
         let estimated: f64 = estimated.map(|own| own.cost.summary_usd).sum();
@@ -462,7 +461,7 @@ fn details(out: &mut String, (at, session, number, compaction): Place<'_>, width
 }
 
 /// The first of some texts, and how many more there are.
-fn listed(texts: &[String]) -> String {
+pub(crate) fn listed(texts: &[String]) -> String {
     let (most, columns) = LISTED;
     let list: Vec<String> = texts.iter().take(most).map(|text| shortened(text, columns)).collect();
     match texts.len().saturating_sub(most) {

@@ -174,8 +174,7 @@ impl<'a> Page<'a> {
             format!("{share} of the money is in {of}.")
         });
         let verdict = verdict::verdict(self.comparison);
-        let rules = verdict::rules(self.comparison);
-        for sentence in [verdict, rules, heavy].iter().flatten() {
+        for sentence in [verdict, verdict::rules(self.comparison), heavy].iter().flatten() {
             self.say(&mut out, sentence);
         }
         out.push('\n');

@@ -192,7 +192,7 @@ pub(crate) fn shortened(name: &str, width: usize) -> String {
     format!("{start}…{}", end.chars().rev().collect::<String>())
 }
 
-/// What stands where there is no value.
+/// The sign for a missing value.
 pub(crate) fn dash() -> String {
     "–".to_owned()
 }

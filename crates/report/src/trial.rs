@@ -1,5 +1,6 @@
 //! What came of a trial: a table, a sentence, a document, a row for each unit, and the manifest.
 
+use crate::audit::listed;
 use crate::inspect::common_folder;
 use crate::number::{change, count, grouped, money, percent, points};
 use crate::plain;
@@ -8,9 +9,6 @@ use foldback_replay::compare::Difference;
 use foldback_replay::trial::{Plan, TrialResult};
 use serde::Serialize;
 use serde_json::json;
-
-/// Names that are listed of what was not joined.
-const LISTED: usize = 5;
 
 /// The columns of figures: how much each matters, and how a value and a difference are written.
 const COLUMNS: [(&str, &str, u8, Form, Form); 8] = [
@@ -59,12 +57,9 @@ pub fn text(result: &TrialResult, width: Width) -> String {
         for (what, names) in
             [("not in the trial", &table.unknown), ("without an outcome", &table.missing)]
         {
-            let listed = names[..names.len().min(LISTED)].join(", ");
-            text += &match names.len() {
-                0 => String::new(),
-                1..=LISTED => format!("; {what}: {listed}"),
-                all => format!("; {what}: {listed} and {} more", all - LISTED),
-            };
+            if !names.is_empty() {
+                text += &format!("; {what}: {}", listed(names));
+            }
         }
         wrap(&mut out, "", "  ", &plain::line(&text), width);
     }

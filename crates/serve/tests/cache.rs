@@ -44,6 +44,7 @@ pub(crate) fn setup(measure: Arc<dyn Estimator>) -> Setup {
         model: None,
         models: ModelTable::embedded(),
         regimes: RegimeTable::embedded(),
+        billed: "own".to_owned(),
         measure,
     }
 }

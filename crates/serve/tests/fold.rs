@@ -49,6 +49,7 @@ fn replayed(
         // The stand-in takes requests of any size.
         ceiling: Some(u64::MAX),
         model: Some("m-1".to_owned()),
+        prices: None,
         measure: Arc::clone(strategy(preset).estimator()),
         validate: false,
         completions: None,

@@ -14,7 +14,7 @@ use std::cell::Cell;
 const PRESETS: [(&str, &str); 6] = [
     ("codex", "extends = \"codex\"\n[summarizer]\nuse = \"extractive\"\n"),
     ("opencode-1.17", "extends = \"opencode-1.17\"\n[summarizer]\nuse = \"extractive\"\n"),
-    ("indexed-small", "indexed-small"),
+    ("indexed", "indexed"),
     ("window", "window"),
     ("tiered", "tiered"),
     ("masking-10", "masking-10"),
@@ -84,7 +84,7 @@ async fn marks_of_messages_that_were_folded_stand_on_the_nearest_that_are_sent()
         ),
         (
             "marks-indexed-small-10-6.json",
-            "indexed-small",
+            "indexed",
             24_000,
             ["/messages/1/content/0", "/messages/3/content/1"],
         ),

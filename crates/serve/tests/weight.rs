@@ -314,7 +314,7 @@ async fn weigh() {
         check(name, weighed("none", 1 << 40, dialect, |number| vec![of(number)]).await);
     }
     // Conversations that grow and are folded: what strategies keep of them counts, too.
-    for preset in ["window", "tiered", "tunacode", "indexed-small", "masking-10"] {
+    for preset in ["window", "tiered", "tunacode", "indexed", "masking-10"] {
         let of = |number: usize| {
             let log = task(60 + number);
             let growing = (0..log.len()).filter(|at| log[*at].is_answer());

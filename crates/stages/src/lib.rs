@@ -18,7 +18,7 @@ use estimator::{BpeConfig, CalibratedConfig, CharsConfig, Cl100k};
 use extractive::ExtractiveConfig;
 use filter::{DropOldestConfig, DropPairsConfig};
 use foldback_core::registry::{Registration, StageDescriptor};
-use policy::{AnswerUsageConfig, WindowFractionConfig};
+use policy::{AnswerUsageConfig, BreakEvenConfig, WindowFractionConfig};
 use pruner::{ClearToolUsesConfig, EvictConfig, KeepLastConfig};
 use sealed::{Sealed, SealedConfig};
 
@@ -37,6 +37,10 @@ pub const REGISTRATION: Registration = Registration {
         StageDescriptor::overflow::<WindowFractionConfig>(
             "window-fraction",
             "Folds when the request takes more than a share of the usable window",
+        ),
+        StageDescriptor::overflow::<BreakEvenConfig>(
+            "break-even",
+            "Folds once carrying on has cost what a fold costs, at the prices of the model",
         ),
         StageDescriptor::overflow::<AnswerUsageConfig>(
             "answer-usage",

@@ -65,8 +65,10 @@ pub(crate) struct Candidates<'t> {
     pub(crate) lines: Vec<Candidate<'t>>,
     /// Blocks of those, in order.
     pub(crate) blocks: Vec<Block>,
-    /// What their telling words are worth, in order of their first line; nothing where the view still shows them.
+    /// What their telling words are worth, in order of their first line; less where the view still shows them.
     pub(crate) words: Vec<f32>,
+    /// What is left of that for each line that is taken.
+    pub(crate) again: f32,
     /// Indices of the words of each line, one line after the other.
     terms: Vec<u32>,
     /// Words in the labels of the sources.
@@ -107,7 +109,7 @@ impl<'t> Candidates<'t> {
                 open: false,
             }));
         }
-        let mut out = Self { sources, lines, ..Self::default() };
+        let mut out = Self { sources, lines, again: worth.again, ..Self::default() };
         Knowledge::read_with(history, |known| {
             out.look_up(known, &VisibleText::new(history, kept, known), worth);
             out.cut(known, worth);
@@ -144,7 +146,7 @@ impl<'t> Candidates<'t> {
                 if indices[at] == u32::MAX {
                     indices[at] = offset(self.words.len());
                     let word = worth.word(known.words.at(*number), known.calls);
-                    self.words.push(if shown.words[at] { 0.0 } else { word });
+                    self.words.push(if shown.words[at] { worth.again * word } else { word });
                 }
                 self.terms.push(indices[at]);
             }

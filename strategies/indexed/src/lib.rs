@@ -39,7 +39,7 @@ pub const REGISTRATION: Registration = Registration {
         "indexed.note",
         "Leaves out the oldest messages; a note keeps the lines that are likely to be needed again",
     )],
-    presets: foldback_core::presets!["indexed", "indexed-large", "indexed-small"],
+    presets: foldback_core::presets!["indexed", "indexed-large"],
 };
 
 foldback_core::inventory::submit! { REGISTRATION }

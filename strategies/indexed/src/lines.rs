@@ -51,7 +51,7 @@ fn rank(value: f32) -> u32 {
 
 struct Choice<'c, 't> {
     from: &'c Candidates<'t>,
-    /// The worth of each word; 0 once a chosen line has it.
+    /// The worth of each word; less with each chosen line that has it.
     words: Vec<f32>,
     named: Vec<bool>,
     taken: Vec<bool>,
@@ -102,7 +102,7 @@ impl Choice<'_, '_> {
         for at in self.range(item) {
             self.taken[at] = true;
             for word in self.from.words_of(&self.from.lines[at]) {
-                self.words[*word as usize] = 0.0;
+                self.words[*word as usize] *= self.from.again;
             }
         }
     }
@@ -112,7 +112,7 @@ impl Choice<'_, '_> {
         self.named[source] = true;
         telling(self.from.sources[source].label, |word| {
             if let Some(word) = self.from.number(word) {
-                self.words[word] = 0.0;
+                self.words[word] *= self.from.again;
             }
         });
         let from = self.from;

@@ -35,6 +35,9 @@ const FULL: f64 = 0.95;
 pub struct NoteConfig {
     /// Share of the window without the frame that a fold brings the messages down to.
     pub target: Share,
+    /// Tokens that messages may take where that share is less, up to half of the window without the frame.
+    #[serde(default)]
+    pub target_tokens: u64,
     /// Share of that target that the note may take.
     pub note: Share,
     /// Share of the window that an automatic fold must free. Less is not worth a new prompt cache, unless the window is
@@ -108,7 +111,9 @@ impl NoteFilter {
         let Window { whole: window, counted } = self.window(context).ok_or_else(unknown)?;
         let frame = context.frame_tokens();
         let request = frame + context.view_tokens();
-        let mut messages = share(counted.saturating_sub(frame), self.config.target.number());
+        let free = counted.saturating_sub(frame);
+        let mut messages =
+            share(free, self.config.target.number()).max(self.config.target_tokens.min(free / 2));
         let refused = context.moment == Moment::ProviderOverflow;
         if let (true, Some(target)) = (refused, context.decision.and_then(|d| d.target)) {
             messages = messages.min(target.saturating_sub(frame));

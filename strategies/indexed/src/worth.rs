@@ -18,12 +18,16 @@ pub struct Worth {
     /// Worth of a block of lines of a file beside its words. A word that one old and short result had is worth about 1.
     #[serde(default)]
     pub block: f32,
+    /// What is left of the worth of a word for each line of the note that has it already, and once where the rest of the view shows
+    /// it: a share (0 to 1).
+    #[serde(default)]
+    pub again: f32,
 }
 
 impl Worth {
     /// What is wrong with it, if something is.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
-        let Self { results, recency, crowd, block } = *self;
+        let Self { results, recency, crowd, block, again } = *self;
         for (name, value) in
             [("results", results), ("recency", recency), ("crowd", crowd), ("block", block)]
         {
@@ -31,6 +35,9 @@ impl Worth {
             if !(0.0..=10.0).contains(&value) {
                 return Err(Invalid::new(format!("worth.{name}"), "must lie between 0 and 10"));
             }
+        }
+        if !(0.0..=1.0).contains(&again) {
+            return Err(Invalid::new("worth.again", "must be a share from 0 to 1"));
         }
         Ok(())
     }

@@ -53,7 +53,7 @@ fn outline(note: &str) -> String {
 fn notes_of_shipped_sessions() {
     for (name, file, preset, window) in [
         ("reservations", "reservations-claude-code.jsonl", "indexed", 10_000),
-        ("price-lists", "price-lists-codex.jsonl", "indexed-small", 6_000),
+        ("price-lists", "price-lists-codex.jsonl", "indexed", 6_000),
     ] {
         insta::assert_snapshot!(name, notes(file, preset, window));
     }

@@ -6,4 +6,3 @@ use foldback_indexed as _;
 
 laws!(indexed: "indexed");
 laws!(indexed_large: Subject::preset("indexed-large"));
-laws!(indexed_small: Subject::preset("indexed-small"));

@@ -9,13 +9,18 @@ use foldback_testkit::talk::{self, append, at, sent_texts};
 /// The lines of texts that were read that a note of so many tokens takes. Each word is worth 1,
 /// and each block `block`.
 fn note(tokens: u32, block: f32, read: &[(&str, &str)]) -> Vec<String> {
+    note_again(tokens, block, 0.0, read)
+}
+
+/// The same where so much is left of a word that was said.
+fn note_again(tokens: u32, block: f32, again: f32, read: &[(&str, &str)]) -> Vec<String> {
     let registry =
         talk::registry([&foldback_stages::REGISTRATION, &foldback_indexed::REGISTRATION]);
     let note = (f64::from(tokens) + 0.5) / 2_500.0;
     let toml = format!(
         "name = \"t\"\nextends = \"indexed\"\n[guards]\nno-growth = false\n[estimator]\nuse = \"chars\"\n\
-         unit = \"code-points\"\n[filter]\ntarget = 0.25\nnote = {note}\n\
-         worth = {{ results = 0.0, recency = 0.0, crowd = 0.0, block = {block:.1} }}\n"
+         unit = \"code-points\"\n[filter]\ntarget = 0.25\ntarget_tokens = 0\nnote = {note}\n\
+         worth = {{ results = 0.0, recency = 0.0, crowd = 0.0, block = {block:.1}, again = {again:.1} }}\n"
     );
     let strategy = talk::compiled(&registry, &toml);
     let mut talk = talk::conversation(strategy, Limits::new(10_000, 0));
@@ -88,4 +93,21 @@ fn what_a_text_has_first_takes_less_once_the_text_is_named() {
     // The line with a word names its text, for 39 tokens. Of the 21.25 that are left the block before it takes 14, and the other text 20.875.
     let found = note(86, 1.0, &[(&long, &text), ("b", &other)]);
     assert_eq!(found, [first, telling], "IX-N7");
+}
+
+/// Of three lines of a text with room for two, the third has a word of its own.
+#[test]
+fn what_is_left_of_a_word_that_was_said() {
+    let [first, second, third] =
+        ["word_1 word_2", "word_1 word_2 ", "word_3"].map(|begin| line(begin, 54));
+    let text = format!("{first}\n\n{second}\n\n{third}");
+    // id, what is left, the lines that are taken
+    for (id, again, taken) in [
+        ("IX-N9 nothing", 0.0, [&first, &third]),
+        ("IX-N10 less than half of two", 0.4, [&first, &third]),
+        ("IX-N11 more than half of two", 0.6, [&first, &second]),
+    ] {
+        let found = note_again(73, 0.0, again, &[("a", &text)]);
+        assert_eq!(found.iter().collect::<Vec<_>>(), taken, "{id}");
+    }
 }

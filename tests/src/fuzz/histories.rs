@@ -38,6 +38,7 @@ pub(crate) fn histories(data: &[u8]) {
         limits: *limits,
         ceiling: None,
         model: None,
+        prices: None,
         measure: Arc::new(chars(Unit::Utf16, Rounding::Ceil)),
         validate: true,
         completions: None,

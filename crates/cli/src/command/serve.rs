@@ -122,7 +122,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         let does = match args.dry_run {
             true => "shows what it would do".to_owned(),
             false if args.trial.is_empty() => "folds".to_owned(),
-            false => format!("is recorded in {} and runs", trial_file.display()),
+            false => format!("(its results: foldback trial {}) runs", trial_file.display()),
         };
         // A signal may come as soon as the line below is printed.
         let mut signals = Signals::new();
@@ -157,21 +157,19 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
 /// Refuses arms that make no trial.
 fn check_trial(arms: &[String], weights: &[u32]) -> Result<(), Error> {
     let twice = arms.iter().enumerate().find(|(at, arm)| arms[..*at].contains(arm));
-    let why = if let Some((_, arm)) = twice {
-        format!(
-            "--trial names {arm} twice; an arm is in a trial once, and --weights makes it larger"
-        )
-    } else if let [one] = arms {
-        format!(
-            "--trial {one}: a trial has two arms or more; to hold it against no compaction: --trial {one},none"
-        )
-    } else if !weights.is_empty() && weights.len() != arms.len() {
-        let (given, many) = (weights.len(), arms.len());
-        format!(
-            "--weights gives {given} numbers for {many} arms; it takes one for each arm, in the order of --trial"
-        )
-    } else {
-        return Ok(());
+    let why = match (arms.len(), weights.len(), twice) {
+        (_, _, Some((_, arm))) => {
+            format!(
+                "--trial names {arm} twice; an arm is in a trial once, and --weights makes it larger"
+            )
+        }
+        (1, ..) => "--trial: a trial has two arms or more, such as none,indexed".to_owned(),
+        (many, given @ 1.., _) if many != given => {
+            format!(
+                "--weights gives {given} numbers for {many} arms; it takes one for each arm, in the order of --trial"
+            )
+        }
+        _ => return Ok(()),
     };
     Err(Error::Usage(why))
 }

@@ -141,9 +141,10 @@ impl Prepared {
 
 pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared, Error> {
     let corpus = input::corpus(&args.corpus)?;
-    let setup = strategies::setup(registry, &args.model)?;
+    let mut setup = strategies::setup(registry, &args.model)?;
     let regime = args.prices.clone().unwrap_or_else(|| Reporting::default().regime);
     strategies::check_regime(&setup, &regime)?;
+    setup.billed.clone_from(&regime);
     let controls = controls(registry, &Listed::new(registry)?)?;
     Ok(Prepared {
         corpus,

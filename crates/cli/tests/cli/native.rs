@@ -122,7 +122,7 @@ fn what_a_provider_compacted_goes_through_every_command() {
         assert!(inspected.contains("boundary      "), "{inspected}");
         assert!(!inspected.contains("warning"), "{inspected}");
         let compared = line(&format!(
-            "compare {file} --preset indexed-small --window 8000 --max-output 1000 --store=none --json -"
+            "compare {file} --preset indexed --window 8000 --max-output 1000 --store=none --json -"
         ));
         let compared: Value = serde_json::from_str(&compared.done().stdout).unwrap();
         assert_eq!(
@@ -147,7 +147,7 @@ fn what_a_provider_compacted_goes_through_every_command() {
         assert!(!converted.stdout.contains("ompaction"), "{}", converted.stdout);
         // A fold of the whole log stands for it as well.
         let folded =
-            line(&format!("compact {file} --preset indexed-small --window 8000 --max-output 1000"))
+            line(&format!("compact {file} --preset indexed --window 8000 --max-output 1000"))
                 .done();
         assert!(!folded.stdout.contains(block.as_str()), "{}", folded.stdout);
         assert!(!folded.stderr.contains("break"), "{}", folded.stderr);

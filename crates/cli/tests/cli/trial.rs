@@ -146,10 +146,11 @@ fn every_output_holds_the_same_trial() {
         ["t.json", "t.jsonl", "t.csv", "t.parquet", "t.html", "m.json"].map(path);
     let more = ["--json", &json, "--rows", &rows, "--html", &page, "--manifest", &manifest];
     let text = foldback(&[&EXAMPLE[..], &more].concat()).done().stdout;
-    for rows in [&csv, &parquet] {
-        foldback(&[&EXAMPLE[..], &["--rows", rows]].concat()).done();
+    foldback(&[&EXAMPLE[..], &["--rows", &csv]].concat()).done();
+    if cfg!(feature = "parquet") {
+        foldback(&[&EXAMPLE[..], &["--rows", &parquet]].concat()).done();
+        assert!(std::fs::read(&parquet).unwrap().starts_with(b"PAR1"));
     }
-    assert!(std::fs::read(&parquet).unwrap().starts_with(b"PAR1"));
     let read = |path: &str| std::fs::read_to_string(path).unwrap();
     let told: Value = serde_json::from_str(&read(&json)).unwrap();
     let units = told["units"].as_array().unwrap().len();

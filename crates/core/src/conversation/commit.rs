@@ -107,6 +107,7 @@ impl Conversation {
             return;
         }
         counters.folds += 1;
+        self.answered_views.clear();
         counters.summaries += plan.summaries.len() as u64;
         self.stats_in_force.push(self.fold_stats.len());
         self.fold_stats.push(FoldStats {

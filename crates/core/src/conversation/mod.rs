@@ -38,7 +38,7 @@ use crate::outcome::Why;
 use crate::plan::Revision;
 use crate::provider::Model;
 use crate::services::Services;
-use crate::stage::{Estimator, UsageReading};
+use crate::stage::{CachePrices, Estimator, UsageReading};
 use crate::strategy::Strategy;
 use crate::view::{EditKind, PartEdit, PartPos, Pos, ShownMessage, Stored, View};
 use std::collections::BTreeSet;
@@ -77,6 +77,9 @@ pub struct Conversation {
     pinned: BTreeSet<Pos>,
     pins: Pins,
     fold_stats: Vec<FoldStats>,
+    /// Tokens of the view at each answer since the last fold, by the strategy's estimator.
+    answered_views: Vec<u64>,
+    prices: Option<CachePrices>,
     /// Which of the fold_stats are of folds in force, oldest first.
     stats_in_force: Vec<usize>,
     repeated_calls: RepeatedCalls,
@@ -116,6 +119,8 @@ impl Conversation {
             pinned: BTreeSet::new(),
             pins: Pins::default(),
             fold_stats: Vec::new(),
+            answered_views: Vec::new(),
+            prices: None,
             stats_in_force: Vec::new(),
             repeated_calls: RepeatedCalls::default(),
         }
@@ -144,6 +149,9 @@ impl Conversation {
     /// Appends a message to the log (or an entry that was loaded with a stored history).
     pub fn append(&mut self, message: impl Into<Arc<Message>>) -> Pos {
         let message = message.into();
+        if message.is_answer() {
+            self.answered_views.push(self.meters[0].view_tokens());
+        }
         for meter in &mut self.meters {
             meter.append(&message);
         }
@@ -276,6 +284,11 @@ impl Conversation {
     /// Another model, for an agent that changes it. Its limits are set [apart](Self::set_limits).
     pub fn set_model(&mut self, model: Option<String>) {
         self.model = model;
+    }
+
+    /// What the model's prompt cache costs, for policies that depend on it.
+    pub fn set_prices(&mut self, prices: Option<CachePrices>) {
+        self.prices = prices;
     }
 
     /// Another model that stages may ask for summaries, or none.

@@ -170,6 +170,8 @@ impl Conversation {
             model: self.model.as_deref(),
             usage: self.usage,
             fold_stats: &self.fold_stats,
+            answered_views: &self.answered_views,
+            prices: self.prices,
             decision: None,
             cleared: 0,
             summarised: self.strategy.summarizer.is_some()

@@ -1,6 +1,6 @@
 //! What a stage may read.
 
-use super::{Decision, Estimator, Pressure, SummaryRequest, UsageReading};
+use super::{CachePrices, Decision, Estimator, Pressure, SummaryRequest, UsageReading};
 use crate::delta::{Cursor, ViewDelta};
 use crate::fold_stats::FoldStats;
 use crate::frame::Frame;
@@ -39,6 +39,10 @@ pub struct StageContext<'a> {
     pub usage: Option<UsageReading>,
     /// What the folds so far brought and cost, oldest first.
     pub fold_stats: &'a [FoldStats],
+    /// Tokens of the view at each answer since the last fold, by the strategy's estimator.
+    pub answered_views: &'a [u64],
+    /// Prices of the model's prompt cache, where known.
+    pub prices: Option<CachePrices>,
     /// What the policy decided, for stages that run because of it.
     pub decision: Option<&'a Decision>,
     /// Tokens that the prunings which prepare this fold have taken off the view since, by the strategy's estimator.
@@ -121,6 +125,8 @@ impl<'a> StageContext<'a> {
             idle_ms: self.idle_ms(),
             cached_for: self.cached_for(),
             fold_stats: self.fold_stats,
+            answered_views: self.answered_views,
+            prices: self.prices,
             ..Pressure::at(self.moment, self.limits)
         }
     }

@@ -23,7 +23,7 @@ pub use estimator::Estimator;
 #[cfg(test)]
 pub(crate) use estimator::Letters;
 pub use filter::{Arrangement, Continuation, Filter, Proposal};
-pub use overflow::{Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
+pub use overflow::{CachePrices, Decision, OverflowPolicy, Pressure, UsageReading, UsageSource};
 pub use pruner::{Pruner, Pruning};
 pub(crate) use summarizer::Checked;
 pub use summarizer::{DRY_RUN, Summarizer, Summary, SummaryError, SummaryRequest};

@@ -30,6 +30,15 @@ pub struct UsageReading {
     pub source: UsageSource,
 }
 
+/// What a provider asks for tokens of its prompt cache, as multiples of the price of plain input.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CachePrices {
+    /// For those that are read from it.
+    pub read: f64,
+    /// For those that are written to it.
+    pub write: f64,
+}
+
 /// What a policy decides on.
 #[derive(Clone, Copy, Debug)]
 pub struct Pressure<'a> {
@@ -59,6 +68,10 @@ pub struct Pressure<'a> {
     pub cached_for: Option<u64>,
     /// What the folds so far brought and cost, oldest first, for policies that learn from it.
     pub fold_stats: &'a [FoldStats],
+    /// Tokens of the view at each answer since the last fold, by the policy's estimator.
+    pub answered_views: &'a [u64],
+    /// Prices of the model's prompt cache, where known.
+    pub prices: Option<CachePrices>,
     /// Whether a pruner of this moment has just changed the view: where a request was refused, what is left may fit now.
     pub pruned: bool,
 }
@@ -80,6 +93,8 @@ impl Pressure<'_> {
             idle_ms: None,
             cached_for: None,
             fold_stats: &[],
+            answered_views: &[],
+            prices: None,
             pruned: false,
         }
     }
@@ -130,6 +145,11 @@ pub trait OverflowPolicy: Send + Sync + fmt::Debug {
     /// the sum over what is shown, so that asking does not walk the history.
     fn unit(&self) -> Option<Arc<dyn Estimator>> {
         None
+    }
+
+    /// Whether what it decides depends on [`Pressure::prices`].
+    fn reads_prices(&self) -> bool {
+        false
     }
 
     /// A reason why these limits could never work with this policy (a usable window of zero or less),

@@ -12,6 +12,7 @@ use foldback_core::stage::{UsageReading, UsageSource};
 use foldback_core::step::{Mark, Step, steps_behind};
 use foldback_core::validity::{caused_by_strategy, validate};
 use foldback_core::view::{Pos, ShownMessage};
+use foldback_providers::prices::cache_prices;
 use foldback_providers::wire::Dialect;
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
@@ -267,6 +268,8 @@ impl Followed {
         if self.model.as_deref() != model {
             self.model = model.map(str::to_owned);
             self.conversation.set_model(self.model.clone());
+            let prices = cache_prices(self.conversation.strategy(), self.model.as_deref());
+            self.conversation.set_prices(prices);
         }
         if self.conversation.limits() != limits {
             self.conversation.set_limits(limits);

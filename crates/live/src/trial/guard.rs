@@ -1,11 +1,10 @@
 //! The test by which an arm that does harm is stopped.
 //!
 //! The n-th unit of an arm is held against the n-th unit of the control, by three measures. A pair counts where one of the two is
-//! worse by a margin. If an arm does no harm, it is the worse one in half of those pairs, so a bet on it loses as often as it wins:
-//! with w pairs in which the arm is worse and l in which the control is, `(2p)^w · (2(1-p))^l` is such a bet for every p above one
-//! half, and so is their mean over [`BETS`]. By Ville's inequality (1939) an amount that begins with 1 ever reaches 1/α in at most
-//! α of all trials, however often one looks (Ramdas and others, "Game-theoretic statistics and safe anytime-valid inference",
-//! Statistical Science 38(4), 2023). α is [`WRONG`] over all arms and measures together.
+//! worse by a margin. An arm that does no harm is the worse one in half of those pairs. With w pairs in which the arm is worse and l in
+//! which the control is, `(2p)^w · (2(1-p))^l` is a fair bet for every p, and so is the mean over [`BETS`]. By Ville's inequality
+//! (1939) it ever reaches 1/α in at most α of all trials, however often one looks (Ramdas and others, "Game-theoretic statistics and
+//! safe anytime-valid inference", Statistical Science 38(4), 2023). α is [`WRONG`] over all arms and measures.
 
 use super::record::{Measure, Trial, UnitLine};
 use std::collections::BTreeMap;

@@ -25,21 +25,12 @@ pub struct TrialHead {
 }
 
 impl TrialHead {
-    /// Whether another trial assigns and folds in the same way.
-    pub fn is_same_trial(&self, other: &Self) -> bool {
-        (self.foldback_trial, self.seed, &self.arms)
-            == (other.foldback_trial, other.seed, &other.arms)
-    }
-
     /// The arm that others are held against by the guard: the one that folds nothing, else the first.
     pub fn control(&self) -> &str {
-        let none = self.arms.iter().find(|arm| arm.name == NONE);
+        let none = self.arms.iter().find(|arm| arm.name == "none");
         none.or(self.arms.first()).map_or("", |arm| &arm.name)
     }
 }
-
-/// The arm in which the client's bytes are sent.
-pub const NONE: &str = "none";
 
 /// An arm of a trial.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +62,7 @@ pub struct ConversationLine {
     /// It is a subagent's, found by the prompt that its parent gave it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub spawned: bool,
-    /// What it adds to its unit.
+    /// Counts, sums and times.
     #[serde(flatten)]
     pub unit: UnitLine,
 }
@@ -209,13 +200,6 @@ pub struct Trial {
     pub stops: Vec<StopLine>,
 }
 
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Line {
-    Conversation(Box<ConversationLine>),
-    Stop(StopLine),
-}
-
 impl Trial {
     /// Reads a file.
     ///
@@ -227,39 +211,35 @@ impl Trial {
         let head: TrialHead = serde_json::from_str(head).map_err(|_| {
             "1: this is no file of a trial; `foldback serve --trial A,B,none --trial-file FILE` writes one"
         })?;
-        if head.foldback_trial != FORMAT {
-            let found = head.foldback_trial;
-            return Err(format!(
-                "1: the format of the file is {found}, and this program reads {FORMAT}"
-            ));
+        let found = head.foldback_trial;
+        if found != FORMAT {
+            let why = format!("the format of the file is {found}, and this program reads {FORMAT}");
+            return Err(format!("1: {why}"));
         }
-        let mut trial = Self { head, conversations: Vec::new(), stops: Vec::new() };
-        for (at, line) in lines.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-            let line: Line = serde_json::from_str(line)
-                .map_err(|_| format!("{}: this is no line of a trial", at + 2))?;
-            let arm = match &line {
-                Line::Conversation(line) => &line.unit.arm,
-                Line::Stop(stop) => &stop.stopped,
+        let (mut conversations, mut stops) = (Vec::<ConversationLine>::new(), Vec::new());
+        for (number, line) in (2..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty()) {
+            let arm = if let Ok(line) = serde_json::from_str(line) {
+                conversations.push(line);
+                conversations.last().map(|line| &line.unit.arm)
+            } else if let Ok(stop) = serde_json::from_str::<StopLine>(line) {
+                stops.push(stop);
+                stops.last().map(|stop| &stop.stopped)
+            } else {
+                return Err(format!("{number}: this is no line of a trial"));
             };
-            if !trial.head.arms.iter().any(|known| known.name == *arm) {
-                return Err(format!("{}: the trial has no arm `{arm}`", at + 2));
-            }
-            match line {
-                Line::Conversation(line) => trial.conversations.push(*line),
-                Line::Stop(stop) => trial.stops.push(stop),
+            if let Some(arm) = arm.filter(|arm| head.arms.iter().all(|known| known.name != **arm)) {
+                return Err(format!("{number}: the trial has no arm `{arm}`"));
             }
         }
-        Ok(trial)
+        Ok(Self { head, conversations, stops })
     }
 
     /// The units, those first that began first.
     pub fn units(&self) -> Vec<UnitLine> {
         let mut units: BTreeMap<&str, UnitLine> = BTreeMap::new();
         for ConversationLine { unit: line, .. } in &self.conversations {
-            match units.get_mut(&*line.unit) {
-                Some(unit) => unit.add(line),
-                None => _ = units.insert(&line.unit, line.clone()),
-            }
+            let unit = units.entry(&line.unit).and_modify(|unit| unit.add(line));
+            unit.or_insert_with(|| line.clone());
         }
         let mut units: Vec<UnitLine> = units.into_values().collect();
         units.sort_by_key(|unit| unit.first_ms);

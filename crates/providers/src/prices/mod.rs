@@ -11,5 +11,5 @@ mod request;
 
 pub use cache::{Cache, CacheRules, CacheUse, HitShare, simulate, simulate_at};
 pub use models::{Earlier, Model, ModelTable, ModelTableError, Price, Tier};
-pub use regime::{Rates, Regime, RegimeTable, ServiceTerms, Terms, usd, used_usd};
+pub use regime::{Rates, Regime, RegimeTable, ServiceTerms, Terms, cache_prices, usd, used_usd};
 pub use request::{Block, Call, RequestLog, SentRequest};

@@ -3,7 +3,10 @@
 use crate::prices::cache::{CacheRules, CacheUse};
 use crate::prices::models::{Model, ModelTable, Price, Tier};
 use foldback_core::log::{Answer, Service, Usage};
+use foldback_core::stage::CachePrices;
+use foldback_core::strategy::Strategy;
 use serde::Deserialize;
+use std::sync::LazyLock;
 
 /// Seconds in an hour.
 const HOUR: u32 = 3600;
@@ -76,6 +79,13 @@ impl Rates {
         self.write + (self.write_1h - self.write) * self.hour
     }
 
+    /// What its prompt cache costs, as multiples of the price of plain input; `None` where that is free.
+    pub fn of_cache(&self) -> Option<CachePrices> {
+        let multiple = |price: f64| price / self.input;
+        let prices = CachePrices { read: multiple(self.read), write: multiple(self.written()) };
+        (self.input > 0.0).then_some(prices)
+    }
+
     /// Dollars for a request and its answer, as the provider counted them, and for its web searches.
     pub fn used_usd(&self, usage: &Usage, web_searches: u64) -> f64 {
         let rates = self.at(usage.input_total());
@@ -97,6 +107,16 @@ impl Rates {
     pub fn output_usd(&self, tokens: u64, web_searches: u64) -> f64 {
         usd(self.output, tokens) + self.web_search * web_searches as f64 / 1e3
     }
+}
+
+/// What the prompt cache of a model costs by the tables that ship, where a strategy decides by it.
+pub fn cache_prices(strategy: &Strategy, model: Option<&str>) -> Option<CachePrices> {
+    static TABLES: LazyLock<(ModelTable, RegimeTable)> =
+        LazyLock::new(|| (ModelTable::embedded(), RegimeTable::embedded()));
+    let policy = strategy.overflow.as_ref()?;
+    let (models, regimes) = policy.stage.reads_prices().then(|| &*TABLES)?;
+    let model = models.find(model?)?;
+    regimes.own(&model, ServiceTerms::default())?.rates.of_cache()
 }
 
 /// Dollars for tokens at a price per million.

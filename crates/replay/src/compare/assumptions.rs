@@ -221,7 +221,7 @@ fn cache(setup: &Setup, sessions: &[Recording], reporting: &Reporting) -> String
 fn summaries(scores: &[Box<[Score]>], preset: usize) -> Summaries {
     let mut summaries = Summaries::default();
     let own = scores.iter().filter_map(|scores| scores.get(preset));
-    own.for_each(|score| summaries.add(&score.summaries));
+    own.for_each(|score| summaries += score.summaries);
     summaries
 }
 

@@ -273,8 +273,8 @@ impl Sums {
         let mut out = Self::default();
         for score in own {
             out.retention.add(&score.retention);
-            out.must_keep.add(&score.must_keep);
-            out.summaries.add(&score.summaries);
+            out.must_keep += score.must_keep;
+            out.summaries += score.summaries;
         }
         out
     }

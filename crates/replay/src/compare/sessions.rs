@@ -208,7 +208,7 @@ impl Studies {
     /// Takes over what is kept of a session.
     pub(super) fn take(&mut self, source: usize, mut session: Studied, common: &Common) {
         for (sum, agreement) in self.cache_check.iter_mut().zip(&session.agreements) {
-            sum.1.add(agreement);
+            sum.1 += *agreement;
         }
         let number = self.lines.len();
         session.scores.iter_mut().for_each(|score| score.place(number));

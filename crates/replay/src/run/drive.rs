@@ -18,7 +18,7 @@ use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
 use foldback_core::services::{Clock as _, FixedClock, Observer, Services};
-use foldback_core::stage::{Estimator, UsageReading, UsageSource};
+use foldback_core::stage::{CachePrices, Estimator, UsageReading, UsageSource};
 use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
 use foldback_core::validity::{Dialect, Monitor, Violation};
@@ -38,6 +38,8 @@ pub struct ReplayOptions {
     pub ceiling: Option<u64>,
     /// Model in force.
     pub model: Option<String>,
+    /// What the prompt cache costs, for strategies that decide by it.
+    pub prices: Option<CachePrices>,
     /// The estimator that reports, the same for every strategy.
     pub measure: Arc<dyn Estimator>,
     /// Whether to check every dialect's rules.
@@ -96,11 +98,10 @@ pub(crate) fn conversation_for(
         services.extensions.insert(RecordedSummaries::read(session));
     }
     let frame = frame_for(session, &*options.measure);
-    (
-        Conversation::new(strategy, options.limits, frame, services)
-            .with_model(options.model.clone()),
-        clock,
-    )
+    let conversation = Conversation::new(strategy, options.limits, frame, services);
+    let mut conversation = conversation.with_model(options.model.clone());
+    conversation.set_prices(options.prices);
+    (conversation, clock)
 }
 
 /// Runs what a conversation does on this thread, on a runtime of its own. Only where a model may be

@@ -7,7 +7,7 @@ use crate::run::drive::ReplayOptions;
 use foldback_core::Limits;
 use foldback_core::provider::Model as Completions;
 use foldback_core::registry::Invalid;
-use foldback_core::stage::Estimator;
+use foldback_core::stage::{CachePrices, Estimator};
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use foldback_providers::prices::ModelTable;
@@ -107,6 +107,8 @@ pub struct Setup {
     pub models: ModelTable,
     /// The price regimes.
     pub regimes: RegimeTable,
+    /// Name of the regime that all sessions are billed by; [`OWN`] for each by its model.
+    pub billed: String,
     /// The estimator that reports.
     pub measure: Arc<dyn Estimator>,
 }
@@ -157,10 +159,25 @@ impl Setup {
             limits: self.limits_for(session, strategy),
             ceiling: self.ceiling_for(session),
             model: self.model_for(session, strategy),
+            prices: self.cache_prices(session),
             measure: Arc::clone(&self.measure),
             validate: true,
             completions: None,
         }
+    }
+
+    /// What the prompt cache costs a session that is billed as the setup says.
+    fn cache_prices(&self, session: &Session) -> Option<CachePrices> {
+        let asked = ServiceTerms {
+            hour: session.hour_share(),
+            at_ms: session.began(),
+            ..ServiceTerms::default()
+        };
+        let terms = match self.regimes.find(&self.billed) {
+            Some(regime) => regime.terms(&self.models)?,
+            None => self.own(session.model.as_deref(), asked)?.terms,
+        };
+        terms.rates.of_cache()
     }
 
     /// Every regime with a price, in the order of the table.

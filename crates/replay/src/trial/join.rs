@@ -46,7 +46,9 @@ pub(super) fn merged(files: &[(String, String)]) -> Result<(Trial, Vec<TrialInpu
         let (conversations, mut copies) = (one.conversations.len(), 0);
         match &mut merged {
             None => merged = Some((one, path)),
-            Some((all, first)) if !all.head.is_same_trial(&one.head) => {
+            Some((all, first))
+                if (all.head.seed, &all.head.arms) != (one.head.seed, &one.head.arms) =>
+            {
                 return Err(format!(
                     "{path}:1: this file is of another trial than {first}: its seed is {} and {}, or its arms differ; give files of one \
                      trial",

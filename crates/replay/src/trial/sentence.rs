@@ -8,24 +8,6 @@ use std::collections::BTreeSet;
 /// The share of units with an unknown price above which dollars are doubted.
 const UNPRICED: f64 = 0.05;
 
-impl ArmDifference {
-    /// Whether a unit likely costs less.
-    fn saves(&self) -> bool {
-        self.figures["usd"].saves()
-    }
-
-    /// Whether the arm likely solves fewer.
-    fn solves_less(&self) -> bool {
-        let solved = &self.figures["solved"];
-        solved.value.is_some_and(|value| value < 0.0) && solved.is_likely()
-    }
-
-    /// The ratio of what a solved unit costs, or any unit where no outcome is known.
-    fn cost(&self) -> Option<f64> {
-        self.figures["usd_per_solved"].value.or(self.figures["usd"].value)
-    }
-}
-
 impl TrialResult {
     /// The answer.
     pub(super) fn answer(&self) -> String {
@@ -35,11 +17,19 @@ impl TrialResult {
         }
         let is_stopped =
             |it: &ArmDifference| self.stopped.iter().any(|stop| stop.stopped == it.arm);
-        let cost = |it: &ArmDifference| it.cost().unwrap_or(f64::INFINITY);
-        let best =
-            self.contrasts.iter().zip(&self.arms[1..]).filter(|(it, _)| {
-                it.saves() && cost(it) < 1.0 && !it.solves_less() && !is_stopped(it)
-            });
+        let solves_less = |it: &ArmDifference| {
+            let solved = &it.figures["solved"];
+            solved.value.is_some_and(|value| value < 0.0) && solved.is_likely()
+        };
+        // Of a solved unit, or of any where no outcome is known.
+        let cost = |it: &ArmDifference| {
+            let [solved, any] = ["usd_per_solved", "usd"].map(|name| it.figures[name].value);
+            solved.or(any).unwrap_or(f64::INFINITY)
+        };
+        let is_better = |it: &ArmDifference| {
+            it.figures["usd"].saves() && cost(it) < 1.0 && !solves_less(it) && !is_stopped(it)
+        };
+        let best = self.contrasts.iter().zip(&self.arms[1..]).filter(|(it, _)| is_better(it));
         if let Some((it, arm)) = best.min_by(|(a, _), (b, _)| cost(a).total_cmp(&cost(b))) {
             let unknown = match self.outcomes {
                 Some(_) => "",
@@ -49,11 +39,11 @@ impl TrialResult {
         }
         let (mut why, mut open) = (String::new(), Vec::new());
         for it in &self.contrasts {
-            let is_worse = it.figures["usd"].costs_more() || it.solves_less();
+            let is_worse = it.figures["usd"].costs_more() || solves_less(it);
             if !is_worse {
                 open.push(it);
             }
-            let told = match (it.saves(), is_worse) {
+            let told = match (it.figures["usd"].saves(), is_worse) {
                 (true, true) => "costs less, and likely solves less",
                 (true, false) if is_stopped(it) => "costs less, and the guard stopped it",
                 (true, false) => "costs less, but not for each unit that is solved",
@@ -95,7 +85,11 @@ impl TrialResult {
             let (arm, units) = (&stop.stopped, count(stop.units as u64, "unit"));
             format!("The guard stopped {arm} after {units}: {}.", stop.measure.harm())
         });
-        let mut out: Vec<String> = stopped.collect();
+        let few = self.contrasts.iter().filter(|it| it.figures["usd"].p.is_none());
+        let few = few.map(|it| {
+            format!("Nothing is known of {} yet: three units of each arm are the least.", it.arm)
+        });
+        let mut out: Vec<String> = stopped.chain(few).collect();
         let lines = || self.units.iter().map(|unit| &unit.line);
         let unpriced = || lines().filter(|line| line.sums.unpriced > 0);
         if unpriced().count() as f64 > UNPRICED * self.units.len() as f64 {

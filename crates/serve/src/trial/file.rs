@@ -65,14 +65,11 @@ pub(super) fn change<T>(
 }
 
 /// The first line of a conversation that has a piece, and where it stands.
-pub(super) fn find(
-    text: &str,
-    piece: &str,
-) -> io::Result<Option<(Range<usize>, ConversationLine)>> {
-    let Some(at) = memchr::memmem::find(text.as_bytes(), piece.as_bytes()) else { return Ok(None) };
+pub(super) fn find(text: &str, piece: &str) -> Option<(Range<usize>, ConversationLine)> {
+    let at = memchr::memmem::find(text.as_bytes(), piece.as_bytes())?;
     let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
     let end = text[at..].find('\n').map_or(text.len(), |length| at + length + 1);
-    Ok(Some((start..end, serde_json::from_str(&text[start..end])?)))
+    Some((start..end, serde_json::from_str(&text[start..end]).ok()?))
 }
 
 /// A value as a line.

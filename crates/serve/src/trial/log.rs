@@ -128,13 +128,12 @@ impl TrialLog {
     ) -> io::Result<ConversationLine> {
         // A subagent whose parent was met by another proxy, or before a restart.
         let spawned = format!("\"opening\":\"{}\",\"spawned\":true", line.opening);
-        let spawned = may_be_spawned.then(|| file::find(text, &spawned)).transpose()?.flatten();
-        let known =
-            spawned.map_or_else(|| file::find(text, &line.conversation), |it| Ok(Some(it)))?;
+        let spawned = may_be_spawned.then(|| file::find(text, &spawned)).flatten();
+        let known = spawned.or_else(|| file::find(text, &line.conversation));
         if let Some((_, known)) = known {
             return Ok(known);
         }
-        line.unit.arm = match file::find(text, &format!("\"unit\":\"{}\"", line.unit.unit))? {
+        line.unit.arm = match file::find(text, &format!("\"unit\":\"{}\"", line.unit.unit)) {
             Some((_, other)) => other.unit.arm,
             None => self.drawn(text, &line.unit.unit)?,
         };
@@ -221,9 +220,8 @@ impl TrialPlace {
     fn change(&self, change: impl FnOnce(&mut UnitLine)) {
         let now = self.log.clock.now();
         let changed = file::change(&self.log.path, |text| {
-            let found = file::find(text, &self.conversation)?;
             let gone = || io::Error::other("the line of a conversation is gone");
-            let (place, mut line) = found.ok_or_else(gone)?;
+            let (place, mut line) = file::find(text, &self.conversation).ok_or_else(gone)?;
             change(&mut line.unit);
             line.unit.last_ms = line.unit.last_ms.max(now);
             text.replace_range(place, &file::line(&line)?);

@@ -1,12 +1,4 @@
 //! A trial: which strategy a conversation gets, and its line in the file of the trial.
-//!
-//! | module | what it is for |
-//! |---|---|
-//! | `arms` | the conversations of each arm, and which arm a request belongs to |
-//! | `log` | the places of conversations in the trial, and what is recorded of them |
-//! | `unit` | what a request says of the unit that it belongs to |
-//! | `tally` | what messages show of how an agent got on |
-//! | `file` | the file, which several proxies may write |
 
 pub(crate) mod arms;
 mod file;

@@ -67,6 +67,13 @@ impl Default for WindowFractionConfig {
 
 impl StageConfig<dyn OverflowPolicy> for WindowFractionConfig {
     fn build(self) -> Result<Arc<dyn OverflowPolicy>, Invalid> {
+        Ok(Arc::new(self.checked()?))
+    }
+}
+
+impl WindowFractionConfig {
+    /// The policy, if nothing is wrong with its shares.
+    pub(crate) fn checked(self) -> Result<WindowFraction, Invalid> {
         check_shares(self.trigger, self.target)?;
         if self.window_at_most == Some(0) {
             return Err(Invalid::new("window_at_most", "must be above 0"));
@@ -83,7 +90,7 @@ impl StageConfig<dyn OverflowPolicy> for WindowFractionConfig {
                 format!("must lie between 0 and `target` ({})", self.target),
             ));
         }
-        Ok(Arc::new(WindowFraction { config: self }))
+        Ok(WindowFraction { config: self })
     }
 }
 

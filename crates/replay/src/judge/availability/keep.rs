@@ -3,11 +3,12 @@
 
 use crate::read::index::Action;
 use crate::stats::Share;
+use derive_more::AddAssign;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 /// What must be kept and was.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct MustKeep {
     /// User messages that are word for word in the view at the end.
     pub instructions: Share,
@@ -18,7 +19,7 @@ pub struct MustKeep {
 }
 
 /// The files that an agent changed against those that the calls in the view amount to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Files {
     /// Files that were there and were changed.
     pub truth: u64,
@@ -27,17 +28,6 @@ pub struct Files {
     pub found: u64,
     /// Files in both.
     pub correct: u64,
-}
-
-impl MustKeep {
-    /// Adds what another session kept.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.instructions.add(other.instructions);
-        self.last_error.add(other.last_error);
-        self.files.truth += other.files.truth;
-        self.files.found += other.files.found;
-        self.files.correct += other.files.correct;
-    }
 }
 
 impl Files {

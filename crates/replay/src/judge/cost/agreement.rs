@@ -1,6 +1,7 @@
 //! Whether the simulated cache matches a real one: checked on recorded cache reads, as
 //! far as it sent its whole log.
 
+use derive_more::AddAssign;
 use foldback_providers::prices::{Block, CacheRules, Call, RequestLog, simulate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,9 @@ pub(crate) struct RecordedCall {
 
 /// Simulated against recorded cache reads. The identity `read_{t+1} ≈ input_t` of un-compacted
 /// stretches is TraceLab's (uw-syfi/TraceLab, 2026).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Agreement {
     /// Calls with one before them in the same stretch.
     pub pairs: u64,
@@ -29,15 +32,6 @@ pub struct Agreement {
     pub within: u64,
     /// Of the others, after a pause beyond the lifetime.
     pub late: u64,
-}
-
-impl Agreement {
-    /// Adds another session's.
-    pub fn add(&mut self, other: &Self) {
-        self.pairs += other.pairs;
-        self.within += other.within;
-        self.late += other.late;
-    }
 }
 
 /// Compares, call by call. A request smaller than the one before begins another stretch. Sessions

@@ -21,10 +21,16 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    pub(crate) fn new(setup: &Setup, presets: &[Preset]) -> Arc<Self> {
-        let setup = setup.fingerprint();
-        let texts = [&setup].into_iter().chain(presets.iter().map(|preset| &preset.fingerprint));
-        let texts: Vec<&[u8]> = texts.map(|text| text.as_bytes()).collect();
+    pub(crate) fn new(run: &Setup, presets: &[Preset]) -> Arc<Self> {
+        let setup = run.fingerprint();
+        let texts = presets.iter().map(|preset| {
+            let policy = preset.strategy.overflow.as_ref();
+            let priced = policy.is_some_and(|policy| policy.stage.reads_prices());
+            let prices = if priced { run.billed.as_str() } else { "" };
+            format!("{}{prices}", preset.fingerprint)
+        });
+        let texts: Vec<String> = [setup].into_iter().chain(texts).collect();
+        let texts: Vec<&[u8]> = texts.iter().map(String::as_bytes).collect();
         let presets = texts[1..].iter().map(|text| key(&[text])).collect();
         Arc::new(Self { setup: key(&texts[..1]), presets, all: key(&texts) })
     }

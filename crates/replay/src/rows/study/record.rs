@@ -7,6 +7,7 @@ use crate::judge::measures::{Firing, SessionMeasures};
 use crate::judge::retention::Retention;
 use crate::run::totals::{CallRow, SessionMetrics};
 use crate::stats::Share;
+use derive_more::AddAssign;
 use foldback_core::Limits;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +69,7 @@ pub struct Record {
 }
 
 /// What the summaries of a replay are worth.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(AddAssign, Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Summaries {
     /// Identifiers in them, and how many of those are in what was summarized.
     pub faithful: Share,
@@ -94,15 +95,6 @@ impl Summaries {
             stand_ins: sum(|firing| firing.stand_ins),
             formless: sum(|firing| firing.formless),
         }
-    }
-
-    /// Adds those of another session.
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.faithful.add(other.faithful);
-        self.asked += other.asked;
-        self.recorded += other.recorded;
-        self.stand_ins += other.stand_ins;
-        self.formless += other.formless;
     }
 }
 
