@@ -18,7 +18,7 @@ use crate::log::{EntryKind, Message, Part, PartKind, Role, TodoList};
 use crate::outcome::Why;
 use crate::plan::{Insert, Layout, Slot};
 use crate::stage::Estimator;
-use crate::view::{Pos, View};
+use crate::view::{Place, Pos, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -99,15 +99,18 @@ pub(crate) struct Folding<'a> {
 }
 
 impl Folding<'_> {
-    /// Images of the user's that are in view and would be no longer.
+    /// Images of the user's that are in view and would be no longer. Reads no more than the view.
     pub(crate) fn lost_images(&self) -> usize {
-        let visible = self.layout.visible(self.history);
-        let goes = |(pos, message): &(Pos, &Arc<Message>)| {
-            message.role == Role::User
-                && self.view.is_visible(*pos)
-                && !visible.get(*pos).copied().unwrap_or(true)
-        };
-        self.history.iter().filter(goes).map(|(_, message)| images(message)).sum()
+        let end = self.history.len() + self.entries.len();
+        let stays = |pos: Pos| self.layout.kept(end).any(|range| range.contains(&pos));
+        let shown = self.view.places().iter().filter_map(|place| match place {
+            Place::Item(pos) => Some((*pos, self.history.get(*pos)?)),
+            Place::Insert(_) => None,
+        });
+        let of_user = shown.filter(|(_, message)| message.role == Role::User);
+        let with_images = of_user.map(|(pos, message)| (pos, images(message)));
+        let lost = with_images.filter(|(pos, images)| *images > 0 && !stays(*pos));
+        lost.map(|(_, images)| images).sum()
     }
 
     /// Whether a text stands anywhere else: in what the fold writes, or in what a user or an earlier fold said.
