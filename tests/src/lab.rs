@@ -80,7 +80,6 @@ pub fn everything() -> Vec<Preset> {
 /// Limits of a window for all sessions, prices as they ship, measured by characters.
 pub fn setup(context: u64, output: u64) -> Setup {
     Setup {
-        billed: "own".to_owned(),
         limits: Limits::new(context, output),
         model: None,
         models: ModelTable::embedded(),

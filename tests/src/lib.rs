@@ -75,7 +75,6 @@ impl Script {
 pub fn options(context: u64, output: u64) -> ReplayOptions {
     use foldback_stages::estimator::{Rounding, Unit, chars};
     ReplayOptions {
-        prices: None,
         limits: Limits::new(context, output),
         model: None,
         prices: None,

@@ -35,7 +35,6 @@ pub(crate) fn histories(data: &[u8]) {
     let generated = session_of(messages);
     let session = Session::of_messages("history", generated.messages().to_vec());
     let options = ReplayOptions {
-        prices: None,
         limits: *limits,
         ceiling: None,
         model: None,
