@@ -36,6 +36,7 @@ fn compared() -> Comparison {
     let presets: Vec<Preset> =
         names.into_iter().map(|name| Preset::new(preset(name), name.to_owned())).collect();
     let setup = Setup {
+        billed: "own".to_owned(),
         limits: LIMITS,
         model: None,
         models: ModelTable::embedded(),
