@@ -267,7 +267,9 @@ impl<'a> Page<'a> {
         let more = more.unwrap_or_default();
         self.say(&mut out, &format!("{cautions} figures: --show full, --html r.html{more}"));
         let Commands { title, next, employ, .. } = self.commands;
-        self.next(&mut out, title, next, "next: the same with --html report.html");
+        if whole || employ.is_empty() {
+            self.next(&mut out, title, next, "next: the same with --html report.html");
+        }
         self.next(&mut out, "try:", employ, "try: foldback serve --help");
         if whole && !employ.is_empty() {
             self.say(&mut out, "then: foldback setup; --write applies, --remove undoes it");
