@@ -71,8 +71,7 @@ fn render() {
 }
 
 /// Presets that have the plans of another one here.
-const SAME: [(&str, &str); 3] =
-    [("codex-remote", "codex"), ("indexed-large", "indexed"), ("pi-0.87", "pi")];
+const SAME: [(&str, &str); 2] = [("codex-remote", "codex"), ("pi-0.87", "pi")];
 
 #[test]
 fn plan() {

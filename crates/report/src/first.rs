@@ -244,7 +244,9 @@ impl<'a> Page<'a> {
         let names: Vec<String> = self.answer.idle.iter().map(|name| (*name).to_owned()).collect();
         self.list(&mut out, "never acted: ", &names);
         let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
-        self.list(&mut out, "same results: ", &same.collect::<Vec<_>>());
+        if whole {
+            self.list(&mut out, "same results: ", &same.collect::<Vec<_>>());
+        }
         if self.says_pairs() {
             verdict::pairs(comparison).iter().for_each(|pair| self.say(&mut out, pair));
         }

@@ -43,8 +43,8 @@ fn a_preset_that_did_nothing_says_why() {
 #[test]
 fn a_preset_is_chosen_where_none_is_named() {
     let ran = foldback(&["explain", SESSION]).done();
-    assert!(ran.stdout.starts_with(&format!("{SESSION} under indexed\n")), "{}", ran.stdout);
-    let named = foldback(&["explain", SESSION, "--preset", "indexed"]).done();
+    assert!(ran.stdout.starts_with(&format!("{SESSION} under indexed-large\n")), "{}", ran.stdout);
+    let named = foldback(&["explain", SESSION, "--preset", "indexed-large"]).done();
     assert!(ran.stdout == named.stdout);
 }
 
