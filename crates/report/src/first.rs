@@ -23,6 +23,8 @@ const LEAST: usize = 2;
 const MOST_PAIRS: usize = 3;
 /// A repository or session that has more than this share of the money is named.
 const HEAVY: f64 = 0.3;
+/// Lines below the table that can be read elsewhere, and give way to the answer one by one.
+const SPARE: usize = 5;
 /// Lines of a table that are no rows: its head and the rule below.
 const FRAME: usize = 2;
 
@@ -47,7 +49,6 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let answer = comparison.answer();
     let page = Page::new(comparison, answer, columns, commands);
     let mut out = page.head();
-    let tail = page.tail(true);
     let all = page.rows.len();
     let head = lines(&out);
     let used =
@@ -56,8 +57,9 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let is_best = |at: &usize| best == Some(verdict::name(comparison, &comparison.presets[*at]));
     let named = page.rows.iter().position(is_best).map_or(0, |at| at + 1);
     let least = LEAST.max(named).min(all);
-    // Lines that can be read elsewhere give way to the answer.
-    let tail = if used(least, &tail) > LINES { page.tail(false) } else { tail };
+    let fitting = |tail: &String| used(least, tail) <= LINES;
+    let tail = (0..SPARE).map(|spared| page.tail(spared)).find(fitting);
+    let tail = tail.unwrap_or_else(|| page.tail(SPARE));
     let fits = (least..=all).rev().find(|fits| used(*fits, &tail) <= LINES).unwrap_or(least);
     page.presets(&mut out, fits);
     out.push_str(&tail);
@@ -228,8 +230,8 @@ impl<'a> Page<'a> {
         self.commands.named && (1..=MOST_PAIRS).contains(&self.comparison.contrasts.len())
     }
 
-    /// The lines after the table; `whole` includes those that the page and the help have as well.
-    fn tail(&self, whole: bool) -> String {
+    /// The lines after the table, without so many of those that the page and the help have as well.
+    fn tail(&self, spared: usize) -> String {
         let mut out = String::new();
         let comparison = self.comparison;
         if let Some(base) = &comparison.base {
@@ -244,7 +246,7 @@ impl<'a> Page<'a> {
         let names: Vec<String> = self.answer.idle.iter().map(|name| (*name).to_owned()).collect();
         self.list(&mut out, "never acted: ", &names);
         let same = self.answer.same.iter().map(|(name, of)| format!("{name} = {of}"));
-        if whole {
+        if spared < 1 {
             self.list(&mut out, "same results: ", &same.collect::<Vec<_>>());
         }
         if self.says_pairs() {
@@ -258,22 +260,23 @@ impl<'a> Page<'a> {
         });
         let summaries = verdict::summaries(comparison).map(|text| format!("Summaries {text}."));
         let said: Vec<String> = [priced, summaries].into_iter().flatten().collect();
-        if whole && !said.is_empty() {
+        if spared < 5 && !said.is_empty() {
             self.say(&mut out, &said.join(" "));
         }
         let cautions = match comparison.cautions.len() {
             0 => "All".to_owned(),
             cautions => format!("{}, all", count(cautions as u64, "caution")),
         };
-        let more = self.commands.others.map(|others| format!("; other presets: {others}"));
+        let more = self.commands.others.filter(|_| spared < 3);
+        let more = more.map(|others| format!("; other presets: {others}"));
         let more = more.unwrap_or_default();
         self.say(&mut out, &format!("{cautions} figures: --show full, --html r.html{more}"));
         let Commands { title, next, employ, .. } = self.commands;
-        if whole || employ.is_empty() {
+        if spared < 4 || employ.is_empty() {
             self.next(&mut out, title, next, "next: the same with --html report.html");
         }
         self.next(&mut out, "try:", employ, "try: foldback serve --help");
-        if whole && !employ.is_empty() {
+        if spared < 2 && !employ.is_empty() {
             self.say(&mut out, "then: foldback setup; --write applies, --remove undoes it");
         }
         out
