@@ -42,6 +42,8 @@ pub(crate) fn conversation(
 pub(crate) fn prune(conversation: &Conversation) -> Pruning {
     let strategy = conversation.strategy();
     let context = StageContext {
+        answered_views: &[],
+        prices: None,
         moment: Moment::TurnStart,
         trigger: Trigger::Auto,
         history: conversation.history(),
