@@ -139,7 +139,8 @@ mod tests {
     #[test]
     fn the_list_of_every_agent() {
         // Calls, and what is open behind them.
-        let table: [(&[(&str, Value)], &[&str]); 9] = [
+        type Case<'a> = (&'a [(&'a str, Value)], &'a [&'a str]);
+        let table: [Case<'_>; 9] = [
             (
                 &[
                     ("TaskCreate", json!({"subject": "a", "description": "x"})),
