@@ -130,11 +130,10 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// Cost, retention and losses of a preset.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 16] = [
         "cost",
         "net",
         "all read",
-        "churn",
         "dominated by",
         "kept",
         "kept since",
@@ -144,7 +143,6 @@ pub(crate) fn headline() -> Vec<Column> {
         "missed",
         "reread",
         "rules",
-        "rules named",
         "instructions",
         "last error",
         "files",
