@@ -67,7 +67,7 @@ pub(crate) struct Candidates<'t> {
     pub(crate) blocks: Vec<Block>,
     /// What their telling words are worth, in order of their first line; less where the view still shows them.
     pub(crate) words: Vec<f32>,
-    /// What is left of that for each line that is taken.
+    /// Factor by which the worth of a word falls with each line in the note that has it.
     pub(crate) again: f32,
     /// Indices of the words of each line, one line after the other.
     terms: Vec<u32>,

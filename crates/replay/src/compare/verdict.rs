@@ -157,7 +157,7 @@ impl Comparison {
     }
 
     /// Of the presets that can be chosen, the one that loses most of the rules that users gave and the one that loses least, each with
-    /// the share that it loses; `None` where that is no third of all rules.
+    /// the share that it loses. `None` where the two shares differ by less than a third of all rules.
     pub fn rules_lost(&self) -> Option<[(&PresetLine, f64); 2]> {
         let kept = |line: &PresetLine| line.metrics.rules_kept.value;
         let choices = self.presets.iter().filter(|line| self.is_tested() && line.is_choice());
