@@ -38,7 +38,7 @@ use crate::outcome::Why;
 use crate::plan::Revision;
 use crate::provider::Model;
 use crate::services::Services;
-use crate::stage::{CachePrices, Estimator, UsageReading};
+use crate::stage::{AnsweredViews, CachePrices, Estimator, UsageReading};
 use crate::strategy::Strategy;
 use crate::view::{EditKind, PartEdit, PartPos, Pos, ShownMessage, Stored, View};
 use std::collections::BTreeSet;
@@ -78,7 +78,7 @@ pub struct Conversation {
     pins: Pins,
     fold_stats: Vec<FoldStats>,
     /// Tokens of the view at each answer since the last fold, by the strategy's estimator.
-    answered_views: Vec<u64>,
+    answered_views: AnsweredViews,
     prices: Option<CachePrices>,
     /// Which of the fold_stats are of folds in force, oldest first.
     stats_in_force: Vec<usize>,
@@ -119,7 +119,7 @@ impl Conversation {
             pinned: BTreeSet::new(),
             pins: Pins::default(),
             fold_stats: Vec::new(),
-            answered_views: Vec::new(),
+            answered_views: AnsweredViews::default(),
             prices: None,
             stats_in_force: Vec::new(),
             repeated_calls: RepeatedCalls::default(),

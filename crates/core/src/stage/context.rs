@@ -1,6 +1,6 @@
 //! What a stage may read.
 
-use super::{CachePrices, Decision, Estimator, Pressure, SummaryRequest, UsageReading};
+use super::{AnsweredViews, CachePrices, Decision, Estimator, Pressure, SummaryRequest, UsageReading};
 use crate::delta::{Cursor, ViewDelta};
 use crate::fold_stats::FoldStats;
 use crate::frame::Frame;
@@ -40,7 +40,7 @@ pub struct StageContext<'a> {
     /// What the folds so far brought and cost, oldest first.
     pub fold_stats: &'a [FoldStats],
     /// Tokens of the view at each answer since the last fold, by the strategy's estimator.
-    pub answered_views: &'a [u64],
+    pub answered_views: &'a AnsweredViews,
     /// Prices of the model's prompt cache, where known.
     pub prices: Option<CachePrices>,
     /// What the policy decided, for stages that run because of it.

@@ -11,6 +11,7 @@
 //! A stage reads a [`StageContext`] and makes proposals; it never changes anything itself. The
 //! [conversation](crate::conversation) turns proposals into plans, checks them and commits them.
 
+mod answered;
 mod context;
 mod estimator;
 mod filter;
@@ -18,6 +19,7 @@ mod overflow;
 mod pruner;
 mod summarizer;
 
+pub use answered::AnsweredViews;
 pub use context::StageContext;
 pub use estimator::Estimator;
 #[cfg(test)]

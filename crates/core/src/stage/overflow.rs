@@ -1,6 +1,7 @@
 //! Fold now, and how far down?
 
 use super::Estimator;
+use super::answered::{AnsweredViews, UNANSWERED};
 use crate::fold_stats::FoldStats;
 use crate::limits::Limits;
 use crate::log::Usage;
@@ -68,8 +69,8 @@ pub struct Pressure<'a> {
     pub cached_for: Option<u64>,
     /// What the folds so far brought and cost, oldest first, for policies that learn from it.
     pub fold_stats: &'a [FoldStats],
-    /// Tokens of the view at each answer since the last fold, by the policy's estimator.
-    pub answered_views: &'a [u64],
+    /// Tokens of the view at each answer since the last fold, by the strategy's estimator.
+    pub answered_views: &'a AnsweredViews,
     /// Prices of the model's prompt cache, where known.
     pub prices: Option<CachePrices>,
     /// Whether a pruner of this moment has just changed the view: where a request was refused, what is left may fit now.
@@ -93,7 +94,7 @@ impl Pressure<'_> {
             idle_ms: None,
             cached_for: None,
             fold_stats: &[],
-            answered_views: &[],
+            answered_views: &UNANSWERED,
             prices: None,
             pruned: false,
         }

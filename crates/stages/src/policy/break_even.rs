@@ -116,8 +116,7 @@ impl OverflowPolicy for BreakEven {
         let last = pressure.fold_stats.last().map(|fold| fold.tokens_after);
         let target = || decision.target.unwrap_or(0).saturating_sub(pressure.frame_tokens);
         let left = last.unwrap_or_else(target);
-        let beyond = pressure.answered_views.iter().map(|view| view.saturating_sub(left));
-        let carried = read * beyond.sum::<u64>() as f64;
+        let carried = read * pressure.answered_views.beyond(left) as f64;
         let cold_after = self.config.cold_after.max(pressure.cached_for.unwrap_or(0));
         let cold = pressure.idle_ms.is_some_and(|idle| idle > cold_after.saturating_mul(1_000));
         let rewrite = if cold { 0.0 } else { (write - read).max(0.0) * left as f64 };
@@ -176,6 +175,15 @@ mod tests {
             ("not yet cold", config(), prices, vec![70_000], Some(300_000), None, false),
             ("no cache", config(), free, vec![70_000], None, None, true),
             (
+                "views that were smaller do not make up for it",
+                config(),
+                prices,
+                [vec![0; 9], vec![70_000; 4]].concat(),
+                None,
+                None,
+                true,
+            ),
+            (
                 "what the last fold left",
                 config(),
                 prices,
@@ -191,7 +199,7 @@ mod tests {
             let last = left.map(|tokens_after| FoldStats { tokens_after, ..FoldStats::default() });
             let decision = config.build().unwrap().decide(&Pressure {
                 view_tokens: 70_000,
-                answered_views: &views,
+                answered_views: &views.into_iter().collect(),
                 prices,
                 idle_ms,
                 fold_stats: last.as_slice(),
