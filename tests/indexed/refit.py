@@ -27,21 +27,23 @@ WINDOWS = (60_000, 100_000, 200_000)
 # Values by name, in the order in which they are chosen.
 VALUES = {
     "cold_trigger": (0.5, 0.6, 0.7),
-    "target": (0.35, 0.4, 0.45, 0.5, 0.55),
-    "note": (0.3, 0.5, 0.7, 0.8),
+    "target": (0.15, 0.2, 0.25, 0.3),
+    "target_tokens": (16_000, 24_000, 32_000),
+    "note": (0.5, 0.6, 0.65, 0.7, 0.8),
     "results": (0.0, 0.25, 0.5, 1.0),
-    "recency": (0.0, 0.75, 1.5, 3.0),
-    "crowd": (0.0, 0.09, 0.18, 0.4),
+    "recency": (0.0, 1.5, 3.0, 5.0, 7.0),
     "block": (0.0, 1.0, 2.0, 4.0),
+    "again": (0.0, 0.3, 0.5),
 }
 START = {
     "cold_trigger": 0.6,
-    "target": 0.4,
+    "target": 0.2,
+    "target_tokens": 24_000,
     "note": 0.5,
     "results": 0.0,
     "recency": 0.0,
-    "crowd": 0.0,
     "block": 0.0,
+    "again": 0.0,
 }
 PASSES = 2
 # The bill may be higher by so much: values in steps do not meet it to the cent.
@@ -52,7 +54,7 @@ Setting = tuple[float, ...]
 
 def strategy(setting: Setting) -> str:
     value = dict(zip(VALUES, setting, strict=True))
-    facts = ("results", "recency", "crowd", "block")
+    facts = ("results", "recency", "block", "again")
     worth = ", ".join(f"{fact} = {value[fact]}" for fact in facts)
     return f"""
 schema = "foldback/strategy/1"
@@ -65,6 +67,7 @@ target = {value["target"]}
 
 [filter]
 target = {value["target"]}
+target_tokens = {value["target_tokens"]}
 note = {value["note"]}
 worth = {{ {worth} }}
 """

@@ -15,8 +15,6 @@ pub(crate) struct WordSeen {
     pub(crate) results: u32,
     /// The answers up to the last of them.
     pub(crate) last_result: u32,
-    /// Telling words of that result: the more, the more it is one of many.
-    pub(crate) crowd: u32,
 }
 
 /// Things by a hash, numbered as they come, so that each is looked up once and a fold goes by the numbers.
@@ -145,12 +143,10 @@ impl Knowledge {
             if part.as_result().is_none() {
                 continue;
             }
-            let crowd = offset(numbers.terms.len());
             for number in &numbers.terms {
                 let word = &mut self.words.seen[*number as usize];
                 word.results += 1;
                 word.last_result = self.calls;
-                word.crowd = crowd;
             }
         }
     }

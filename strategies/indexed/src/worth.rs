@@ -1,4 +1,4 @@
-//! What words and blocks are worth, by how often, how lately and among how much else results had them.
+//! What words and blocks are worth, by how often and how lately results had them.
 
 use crate::known::WordSeen;
 use foldback_core::registry::Invalid;
@@ -13,9 +13,7 @@ pub struct Worth {
     pub results: f32,
     /// How much more a word or a block is worth if a result brings it now than if one did long ago, as an exponent of e.
     pub recency: f32,
-    /// How much less a word is worth with each doubling of the words of the last result that has it, as an exponent of e.
-    pub crowd: f32,
-    /// Worth of a block of lines of a file beside its words. A word that one old and short result had is worth about 1.
+    /// Worth of a block of lines of a file beside its words. A word that one old result had is worth about 1.
     #[serde(default)]
     pub block: f32,
     /// What is left of the worth of a word for each line of the note that has it already, and once where the rest of the view shows
@@ -27,10 +25,8 @@ pub struct Worth {
 impl Worth {
     /// What is wrong with it, if something is.
     pub(crate) fn check(&self) -> Result<(), Invalid> {
-        let Self { results, recency, crowd, block, again } = *self;
-        for (name, value) in
-            [("results", results), ("recency", recency), ("crowd", crowd), ("block", block)]
-        {
+        let Self { results, recency, block, again } = *self;
+        for (name, value) in [("results", results), ("recency", recency), ("block", block)] {
             // Beyond that, sums of worths are no longer numbers.
             if !(0.0..=10.0).contains(&value) {
                 return Err(Invalid::new(format!("worth.{name}"), "must lie between 0 and 10"));
@@ -44,9 +40,8 @@ impl Worth {
 
     /// The worth of a word after so many answers.
     pub(crate) fn word(&self, seen: &WordSeen, now: u32) -> f32 {
-        let doublings = |count: u32| (1.0 + count as f32).log2();
-        let recent = self.recency * recency(now, seen.last_result);
-        (self.results * doublings(seen.results) + recent - self.crowd * doublings(seen.crowd)).exp()
+        let doublings = (1.0 + seen.results as f32).log2();
+        (self.results * doublings + self.recency * recency(now, seen.last_result)).exp()
     }
 
     /// The worth of a block that came with an answer.

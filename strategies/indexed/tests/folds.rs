@@ -258,15 +258,13 @@ fn what_the_policy_asks_for_counts_where_the_request_was_refused() {
     }
 }
 
-/// Two texts with a line each that is worth keeping, then a long result. The first may have other words beside it, and a third
-/// text may have its word again.
-fn two(crowd: &str, again: bool) -> Session {
+/// Two texts with a line each that is worth keeping, then a long result. A third text may have the first word again.
+fn two(again: bool) -> Session {
     let read = |session: Session, file: &str, line: &str| {
         session.call("read", &format!("{{\"path\":\"src/{file}.rs\"}}"), line)
     };
     let session = Session::new("two").window(20_000, 0).user("Begin");
-    let first = format!("    let value = alpha_key; // of it\n{crowd}");
-    let session = read(session, "first", &first);
+    let session = read(session, "first", "    let value = alpha_key; // of it\n");
     let mut session = read(session, "later", "    let other = omega_key; // of it\n");
     if again {
         session = read(session, "third", "alpha_key\n");
@@ -277,19 +275,17 @@ fn two(crowd: &str, again: bool) -> Session {
 
 #[test]
 fn what_decides_between_two_words() {
-    let listing = "and one_1, two_2, three_3, four_4, and so on, and on, and on\n";
-    // id, worth of results, of recency, of crowds, what is beside the first word, whether it comes again, which is kept
-    for (id, results, recency, crowd, beside, again, kept) in [
-        ("IX-W1 the first of equal ones", 0.0, 0.0, 0.0, "", false, "alpha_key"),
-        ("IX-W2 the newer one", 0.0, 5.0, 0.0, "", false, "omega_key"),
-        ("IX-W3 the one of more results", 5.0, 0.0, 0.0, "", true, "alpha_key"),
-        ("IX-W4 the one that comes alone", 0.0, 0.0, 5.0, listing, false, "omega_key"),
+    // id, worth of results, of recency, whether the first word comes again, which is kept
+    for (id, results, recency, again, kept) in [
+        ("IX-W1 the first of equal ones", 0.0, 0.0, false, "alpha_key"),
+        ("IX-W2 the newer one", 0.0, 5.0, false, "omega_key"),
+        ("IX-W3 the one of more results", 5.0, 0.0, true, "alpha_key"),
     ] {
         let toml = format!(
             "name = \"t\"\nextends = \"indexed\"\n[filter]\nnote = 0.006\n\
-             worth = {{ results = {results:.1}, recency = {recency:.1}, crowd = {crowd:.1}, block = 0.0, again = 0.0 }}\n"
+             worth = {{ results = {results:.1}, recency = {recency:.1}, block = 0.0, again = 0.0 }}\n"
         );
-        let texts = sent_last(&two(beside, again), &Subject::toml(toml));
+        let texts = sent_last(&two(again), &Subject::toml(toml));
         let note = texts.iter().find(|text| text.starts_with("[Earlier"));
         let note = note.unwrap_or_else(|| panic!("no fold: {texts:?}"));
         let other = if kept == "alpha_key" { "omega_key" } else { "alpha_key" };
@@ -330,7 +326,7 @@ fn every_ablation_is_a_strategy() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/ablations");
     let mut files: Vec<_> =
         std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path()).collect();
-    assert_eq!(files.len(), 9, "{files:?}");
+    assert_eq!(files.len(), 8, "{files:?}");
     files.push(concat!(env!("CARGO_MANIFEST_DIR"), "/break-even.toml").into());
     for file in files {
         let text = std::fs::read_to_string(&file).unwrap();

@@ -20,7 +20,7 @@ fn note_again(tokens: u32, block: f32, again: f32, read: &[(&str, &str)]) -> Vec
     let toml = format!(
         "name = \"t\"\nextends = \"indexed\"\n[guards]\nno-growth = false\n[estimator]\nuse = \"chars\"\n\
          unit = \"code-points\"\n[filter]\ntarget = 0.25\ntarget_tokens = 0\nnote = {note}\n\
-         worth = {{ results = 0.0, recency = 0.0, crowd = 0.0, block = {block:.1}, again = {again:.1} }}\n"
+         worth = {{ results = 0.0, recency = 0.0, block = {block:.1}, again = {again:.1} }}\n"
     );
     let strategy = talk::compiled(&registry, &toml);
     let mut talk = talk::conversation(strategy, Limits::new(10_000, 0));
