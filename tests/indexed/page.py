@@ -96,7 +96,7 @@ def paired(documents: dict[int, list[Document]]) -> None:
     """`indexed` against others, session by session."""
     heading("window", "preset", "here: net", "kept", "training: net", "kept")
     for window, both in documents.items():
-        for preset in OTHERS[:2]:
+        for preset in OTHERS[1:]:
             pairs = [pair(document, "indexed", preset) for document in both]
             cells = [[ratio(found["net"]), change(found["frr_obs_far"], 0)] for found in pairs]
             row(f"{window:,}", preset, *(cell for two in cells for cell in two))
