@@ -94,7 +94,7 @@ class Study:
     def settings(self, settings: list[Setting]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             files = []
-            for setting in settings:
+            for setting in dict.fromkeys(settings):
                 if named(setting) not in self.known:
                     file = Path(folder, f"{len(files)}.toml")
                     file.write_text(strategy(setting), encoding="utf-8")
