@@ -7,7 +7,6 @@
 mod agents;
 mod block;
 mod hosts;
-mod lines;
 mod members;
 mod written;
 
@@ -16,6 +15,7 @@ pub(crate) use hosts::{HOSTS, Host, Needs, names};
 pub(crate) use written::SetupRecord;
 
 use crate::error::Error;
+use block::Block;
 use members::Members;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ pub(crate) fn change(
             }
             with(&members, path, remove, earlier)
         }
-        Needs::Block(_, lines) => with(&block::Block { lines, url }, path, remove, earlier),
+        Needs::Block(_, lines) => with(&Block::of_provider(lines, url), path, remove, earlier),
         Needs::Variables(_) | Needs::ByHand(_) => Ok(Change::None),
     }
 }
