@@ -259,7 +259,6 @@ async fn the_file_of_another_trial_is_refused_and_a_harmful_arm_gets_no_new_unit
                 stop: Some(Finish::Stop),
                 ..UnitLine::default()
             },
-            ..ConversationLine::default()
         });
         line["calls"] = Value::from(calls);
         text += &format!("{line}\n");

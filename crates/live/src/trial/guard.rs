@@ -126,7 +126,7 @@ mod tests {
             let unit = format!("u{at}");
             let (arm, first_ms, stop) = (arm.to_owned(), at as i64, Some(Finish::Stop));
             let unit = UnitLine { unit, arm, first_ms, sums, stop, ..UnitLine::default() };
-            ConversationLine { unit, ..ConversationLine::default() }
+            ConversationLine { conversation: String::new(), unit }
         };
         Trial { head, conversations: (0..units).map(line).collect(), stops: Vec::new() }
     }

@@ -59,7 +59,7 @@ impl TrialArm {
 }
 
 /// The line of a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversationLine {
     /// Name of the conversation, as `x-foldback-conversation` has it.
     pub conversation: String,
@@ -261,7 +261,7 @@ mod tests {
         let (conversation, unit, arm) = (conversation.into(), unit.into(), "a".into());
         let model = format!("model of {first_ms}");
         let unit = UnitLine { unit, arm, model, first_ms, sums, ..UnitLine::default() };
-        let line = ConversationLine { conversation, unit, ..ConversationLine::default() };
+        let line = ConversationLine { conversation, unit };
         serde_json::to_string(&line).unwrap()
     }
 

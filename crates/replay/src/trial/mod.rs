@@ -84,7 +84,7 @@ enum By {
 type Sums = fn(&TrialUnit) -> Option<[f64; 2]>;
 
 /// The figures of an arm, by their names in documents.
-const FIGURES: [(&str, By, Sums); 11] = [
+const FIGURES: [(&str, By, Sums); 10] = [
     ("usd", By::Ratio, |unit| Some([unit.usd()?, 1.0])),
     ("usd_per_solved", By::Ratio, |unit| Some([unit.usd()?, unit.solved?])),
     ("solved", By::Difference, |unit| Some([unit.solved?, 1.0])),
@@ -92,7 +92,6 @@ const FIGURES: [(&str, By, Sums); 11] = [
     ("calls", By::Ratio, |unit| Some([unit.line.sums.calls as f64, 1.0])),
     ("repeats", By::Difference, |unit| Some([unit.line.sums.repeats as f64, 1.0])),
     ("refused_edits", By::Nothing, |unit| Some([unit.line.sums.refused_edits as f64, 1.0])),
-    ("user_again", By::Nothing, |unit| Some([unit.line.sums.user_again as f64, 1.0])),
     ("seconds", By::Nothing, |unit| Some([unit.seconds, 1.0])),
     ("refusals", By::Nothing, |unit| Some([unit.line.sums.refusals as f64, 1.0])),
     ("failures", By::Nothing, |unit| Some([unit.line.sums.failures as f64, 1.0])),
@@ -106,7 +105,7 @@ pub struct ArmResult {
     pub arm: TrialArm,
     /// Its units.
     pub units: usize,
-    /// By name, means over units: `usd`, `calls`, `repeats`, `refused_edits`, `user_again`, `seconds`, `refusals`, `failures`, `score`, the
+    /// By name, means over units: `usd`, `calls`, `repeats`, `refused_edits`, `seconds`, `refusals`, `failures`, `score`, the
     /// share `solved`, and `usd_per_solved`, the dollars of all units with an outcome to those that were solved.
     #[serde(flatten)]
     pub figures: BTreeMap<&'static str, Metric>,

@@ -20,7 +20,6 @@ fn line(unit: &str, arm: &str, usd: f64) -> String {
             sums,
             ..UnitLine::default()
         },
-        ..ConversationLine::default()
     };
     serde_json::to_string(&line).unwrap() + "\n"
 }

@@ -98,24 +98,22 @@ pub(crate) fn prometheus(numbers: &Numbers, arms: &Arms, summaries: Option<&Summ
     out + &arms.metrics.snapshot().prometheus()
 }
 
-/// The arms of a trial: which are stopped, and what the guard says.
+/// What the guard says of the arms of a trial.
 fn trial(out: &mut String, log: &TrialLog) {
     let Some((trial, _, evidence)) = log.now() else { return };
     let limit = guard::limit(trial.head.arms.len());
-    let stopped = |arm: &str| f64::from(u8::from(!trial.is_open(arm)));
-    let harm = |arm: &str| evidence.get(arm).map_or(0.0, |it| it.amount / limit);
-    let gauges: [(&str, &str, &dyn Fn(&str) -> f64); 2] = [
-        ("trial_stopped", "Whether an arm gets no new units.", &stopped),
-        ("trial_harm", "Evidence that an arm does harm; at 1 it is stopped.", &harm),
-    ];
-    for (name, help, value) in gauges {
+    let mut gauge = |name: &str, help: &str, value: &dyn Fn(&str) -> f64| {
         head(out, name, "gauge", help);
         for (number, TrialArm { name: arm, .. }) in (1..).zip(&trial.head.arms) {
             let (arm, value) = (label(arm), value(arm));
             let _ =
                 writeln!(out, "foldback_proxy_{name}{{number=\"{number}\",arm=\"{arm}\"}} {value}");
         }
-    }
+    };
+    let stopped = |arm: &str| f64::from(u8::from(!trial.is_open(arm)));
+    let harm = |arm: &str| evidence.get(arm).map_or(0.0, |it| it.amount / limit);
+    gauge("trial_stopped", "Whether an arm gets no new units.", &stopped);
+    gauge("trial_harm", "Evidence that an arm does harm; at 1 it is stopped.", &harm);
 }
 
 /// A name as the value of a label.
