@@ -15,6 +15,7 @@ pub mod compare;
 pub mod fault;
 mod judge;
 pub mod number;
+pub mod outcomes;
 pub mod parallel;
 pub mod probe;
 mod read;

@@ -12,16 +12,12 @@ use foldback_replay::walk::Walk;
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::collections::BTreeMap;
 
 /// Texts of a kind that are listed, and columns that each takes.
 const LISTED: (usize, usize) = (3, 60);
 
 /// Sessions without a compaction that are listed.
 const NEAREST: usize = 3;
-
-/// The share of a window below which a compaction says nothing of when its agent compacts.
-const LOW: f64 = 0.3;
 
 /// The sessions of a run.
 #[derive(Clone, Debug, Serialize)]
@@ -115,8 +111,7 @@ impl Audited {
     pub(crate) fn tables(&self, width: Width) -> String {
         let mut out = String::new();
         if self.places().next().is_some() {
-            self.recorded(&mut out, width);
-            self.beside(&mut out, width);
+            self.compactions(&mut out, width);
         }
         out
     }
@@ -137,13 +132,14 @@ impl Audited {
         })
     }
 
-    /// What the recorders did, and the sessions behind the numbers.
-    fn recorded(&self, out: &mut String, width: Width) {
+    /// What recorders did and others would have done at the same places, and the sessions behind the numbers.
+    fn compactions(&self, out: &mut String, width: Width) {
         let heads = [
             Head::words("#", ALWAYS),
             Head::number("call", ALWAYS),
-            Head::words("by", 6),
+            Head::words("by", ALWAYS),
             Head::number("tokens", ALWAYS),
+            Head::number("next", 4),
             Head::number("pause", 3),
             Head::number("$", ALWAYS),
             Head::number("names", ALWAYS),
@@ -153,38 +149,20 @@ impl Audited {
             Head::number("tasks", 5),
             Head::words("when", 1),
         ];
-        let line = |(at, session, number, compaction): Place<'_>| {
-            let size = |tokens: Option<u64>| tokens.map_or_else(dash, short);
-            let (before, after) = (size(compaction.tokens_before), size(compaction.tokens_after));
-            let own = own(compaction);
-            let cost = |own: &AuditedFold| {
-                format!("{}{:.2}", if own.cost.cold { "cold " } else { "" }, own.cost.usd())
-            };
-            let time = compaction.at_ms.and_then(|at| Timestamp::from_millisecond(at).ok());
-            vec![
-                format!("{at}.{number}"),
-                format!("{}/{}", compaction.call, session.calls),
-                if compaction.copied { "copy" } else { trigger(&compaction.trigger) }.to_owned(),
-                format!("{before}→{after}"),
-                compaction.pause_ms.map_or_else(dash, span),
-                own.map_or_else(dash, cost),
-                own.map_or_else(dash, |own| both(own, |missing| missing.names.len())),
-                own.map_or_else(dash, |own| both(own, |missing| missing.texts.len())),
-                compaction.read_again.results.to_string(),
-                own.map_or_else(dash, |own| gone(&own.rules)),
-                own.map_or_else(dash, |own| gone(&own.tasks)),
-                time.map_or_else(dash, |time| time.strftime("%Y-%m-%d %H:%M").to_string()),
-            ]
-        };
-        out.push_str("What your agents' own compactions did\n");
-        table(out, width, &heads, self.places().map(line).collect());
+        let rows =
+            self.places().flat_map(|place| place.3.folds.iter().map(move |fold| row(place, fold)));
+        out.push_str(
+            "What your agents' own compactions did, and what others would have done there\n",
+        );
+        table(out, width, &heads, rows.collect());
         let mut legend = format!(
-            "#: session and compaction · call: the one that came next, of all · by: the agent itself (auto), its user (hand), or after a \
-             refusal · tokens: of the requests before and after · pause: since the message before, with the time that the compaction took \
-             where its end is recorded · $: the summary, and what the next call wrote to the cache again; cold: the cache had expired · \
-             names, texts: what calls needed and no longer had in view, within {NEAR} calls / up to the next compaction; texts are old \
-             texts of edits and pieces of results · again: results that were read again · rules, tasks: binding sentences of the user's \
-             and open tasks that the next request no longer said word for word, of all"
+            "#: session and compaction; below it, indexed and the preset that reproduces the agent, at the same place and without a model · \
+             call: the one that came next, of all · by: the agent itself (auto), its user (hand), or after a refusal · tokens: of the requests \
+             before and after, by their provider; next: of the one after, as counted here · pause: since the message before, with the time \
+             that the compaction took where its end is recorded · $: the summary, and what the next call wrote to the cache again; cold: \
+             the cache had expired · names, texts: what calls needed and no longer had in view, within {NEAR} calls / up to the next \
+             compaction; texts are old texts of edits and pieces of results · again: results that were read again · rules, tasks: binding \
+             sentences of the user's and open tasks that the next request no longer said word for word, of all"
         );
         let any =
             |is: &Condition| self.places().any(|(.., it)| own(it).is_some_and(|own| is(it, own)));
@@ -213,49 +191,9 @@ impl Audited {
         out.push('\n');
     }
 
-    /// What strategies would have made of the same places.
-    fn beside(&self, out: &mut String, width: Width) {
-        let mut heads = vec![Head::words("#", ALWAYS)];
-        heads.extend(["recorder", "indexed", "replica"].map(|name| Head::number(name, ALWAYS)));
-        heads.push(Head::words("which", ALWAYS));
-        let line = |(at, session, number, compaction): Place<'_>| {
-            let folds = [0, 1, 2].map(|at| compaction.folds.get(at));
-            let cell = |fold: Option<&AuditedFold>| {
-                let fold = fold.filter(|fold| fold.folded && compaction.call < session.calls);
-                fold.map_or_else(dash, |fold| {
-                    let (usd, missed) = (fold.cost.usd(), missed(fold));
-                    format!("{usd:.2}  {missed:>3}  {:>4}", short(fold.next_tokens))
-                })
-            };
-            let which = folds[2].and_then(|fold| fold.by.split('+').next()).unwrap_or_default();
-            let cells = folds.map(cell).into_iter().chain([which.to_owned()]);
-            [format!("{at}.{number}")].into_iter().chain(cells).collect()
-        };
-        out.push_str("The same places, folded by others\n");
-        table(out, width, &heads, self.places().map(line).collect());
-        let legend = "Each: dollars, names and texts that calls missed up to the next compaction, tokens of the next request. The replica is \
-                      the preset that reproduces the agent; presets write their summaries without a model here. –: it folded nothing there, \
-                      or nothing came after it.";
-        wrap(out, "", "  ", legend, width);
-        out.push('\n');
-    }
-
     /// How far the other sessions were from a compaction.
     fn without(&self, out: &mut String, width: Width) {
-        // By agent, the shares of the window at which it compacted by itself.
-        let mut usual: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
-        for (_, session, _, it) in self.places() {
-            let before = it.tokens_before.filter(|_| it.trigger == "auto" && it.kind != "clear");
-            let share = before.map(|before| before as f64 / session.window.max(1) as f64);
-            usual.entry(session.format).or_default().extend(share.filter(|share| *share > LOW));
-        }
-        usual.values_mut().for_each(|shares| shares.sort_by(f64::total_cmp));
-        let limit = |session: &Audit| {
-            let shares = usual.get(session.format);
-            let share = shares.and_then(|shares| shares.get(shares.len() / 2)).copied();
-            ((share.unwrap_or(1.0) * session.window as f64) as u64, share.is_some())
-        };
-        let share = |it: &Audit| it.largest as f64 / limit(it).0.max(1) as f64;
+        let share = |it: &Audit| it.largest as f64 / it.window.max(1) as f64;
         let none = self.sessions.iter().filter(|it| it.compactions.is_empty() && it.calls > 0);
         let mut none: Vec<&Audit> = none.collect();
         none.sort_by(|a, b| share(b).total_cmp(&share(a)));
@@ -268,19 +206,14 @@ impl Audited {
         );
         wrap(out, "", "  ", &text, width);
         for session in none.into_iter().take(NEAREST) {
-            let (tokens, is_usual) = limit(session);
-            let text = match session.largest {
-                0 => format!("{}: their size is not recorded", session.path),
-                largest => format!(
-                    "{}: {} tokens, {} of {}",
-                    session.path,
-                    grouped(largest),
+            let Audit { path, largest, window, .. } = session;
+            let text = match largest {
+                0 => format!("{path}: their size is not recorded"),
+                _ => format!(
+                    "{path}: {} tokens, {} of its window of {}",
+                    grouped(*largest),
                     percent(share(session)),
-                    match (grouped(tokens), is_usual) {
-                        (usual, true) =>
-                            format!("the {usual} at which {} compacted above", session.format),
-                        (window, false) => format!("its window of {window}"),
-                    }
+                    grouped(*window)
                 ),
             };
             wrap(out, "  ", "    ", &plain::line(&text), width);
@@ -294,15 +227,14 @@ impl Audited {
         if counted.is_empty() {
             return "No compaction is recorded in these sessions.".to_owned();
         }
-        let folds = || counted.iter().filter_map(|(.., compaction)| own(compaction));
-        let usd: f64 = folds().map(|own| own.cost.usd()).sum();
-        let estimated = folds().filter(|own| own.cost.estimated);
-        let estimated: f64 = estimated.map(|own| own.cost.summary_usd).sum();
+        let folds: Vec<&AuditedFold> =
+            counted.iter().filter_map(|(.., compaction)| own(compaction)).collect();
+        let sum = |usd: fn(&AuditedFold) -> f64| folds.iter().map(|own| usd(own)).sum::<f64>();
+        let estimated = sum(|own| if own.cost.estimated { own.cost.summary_usd } else { 0.0 });
         let again = || counted.iter().map(|(.., compaction)| &compaction.read_again);
         let results: usize = again().map(|again| again.results).sum();
-        let again_usd: f64 = again().map(|again| again.usd).sum();
         let compactions = count(counted.len() as u64, "compaction");
-        let mut out = format!("Your {compactions} cost {}", money(usd));
+        let mut out = format!("Your {compactions} cost {}", money(sum(|own| own.cost.usd())));
         if estimated > 0.0 {
             out += &format!(
                 " ({} of it for summaries whose requests are not recorded, priced as if they read nothing from the cache)",
@@ -313,18 +245,20 @@ impl Audited {
             0 => ", and nothing was read again after them.".to_owned(),
             _ => {
                 let results = count(results as u64, "result");
-                format!(", and after them your agents read {results} again ({}).", money(again_usd))
+                let usd = money(again().map(|again| again.usd).sum());
+                format!(", and after them your agents read {results} again ({usd}).")
             }
         };
         let late =
             |(_, session, _, it): &&Place<'_>| (session.calls - it.call) * 10 < session.calls;
-        let late = counted.iter().filter(late).count();
-        let cold = folds().filter(|own| own.cost.cold).count();
-        let unknown = folds().filter(|own| !own.folded).count();
+        let count_of = |is: fn(&AuditedFold) -> bool| folds.iter().filter(|own| is(own)).count();
         for (number, text) in [
-            (late, "of them came less than 10 % before the session ended"),
-            (cold, "came after the cache had expired"),
-            (unknown, "took away what the recording does not hold"),
+            (
+                counted.iter().filter(late).count(),
+                "of them came less than 10 % before the session ended",
+            ),
+            (count_of(|own| own.cost.cold), "came after the cache had expired"),
+            (count_of(|own| !own.folded), "took away what the recording does not hold"),
         ] {
             out += &if number > 0 { format!(" {number} {text}.") } else { String::new() };
         }
@@ -333,18 +267,19 @@ impl Audited {
             _ => None,
         });
         let pairs: Vec<[&AuditedFold; 2]> = pairs.collect();
-        let places = pairs.len();
-        if places > 0 {
+        if !pairs.is_empty() {
             let [own, indexed] = [0, 1].map(|at| {
-                let folds = || pairs.iter().map(|pair| pair[at]);
-                let next: u64 = folds().map(|fold| fold.next_tokens).sum();
-                let usd: f64 = folds().map(|fold| fold.cost.usd()).sum();
-                (money(usd), folds().map(missed).sum::<usize>(), short(next / places as u64))
+                let usd: f64 = pairs.iter().map(|pair| pair[at].cost.usd()).sum();
+                (money(usd), pairs.iter().map(|pair| missed(pair[at])).sum::<usize>())
             });
             out += &format!(
-                " At the {places} places where it folds, too, indexed would have cost {} instead of {}, and calls would have missed {} instead of \
-                 {} names and texts; the next request would have had {} tokens instead of {}.",
-                indexed.0, own.0, indexed.1, own.1, indexed.2, own.2
+                " At the {} places where it folds, too, indexed would have cost {} instead of {}, and calls would have missed {} instead of \
+                 {} names and texts.",
+                pairs.len(),
+                indexed.0,
+                own.0,
+                indexed.1,
+                own.1
             );
         }
         out
@@ -404,56 +339,78 @@ fn span(ms: i64) -> String {
     }
 }
 
-fn trigger(word: &str) -> &str {
-    match word {
+/// What a recorder's compaction did, or a strategy would have done at its place.
+fn row((at, session, number, compaction): Place<'_>, fold: &AuditedFold) -> Vec<String> {
+    let is_own = fold.by == AS_RECORDED;
+    let of_own = |text: &dyn Fn() -> String| if is_own { text() } else { String::new() };
+    // Nothing is folded where a strategy does not act, or where no request came after it.
+    let is_known = is_own || fold.folded && compaction.call < session.calls;
+    let cell = |text: String| if is_known { text } else { dash() };
+    // `12/41`: within the first calls, and up to the next compaction.
+    let missed = |list: fn(&Missing) -> usize| {
+        let most = if fold.sealed { "≤" } else { "" };
+        match fold.folded {
+            true => format!("{most}{}/{}", list(&fold.near), list(&fold.missing)),
+            false => cell("?".to_owned()),
+        }
+    };
+    let gone = |texts: &Binding| match texts.all {
+        0 => dash(),
+        all => cell(format!("{}/{all}", texts.missing.len())),
+    };
+    let size = |tokens: Option<u64>| tokens.map_or_else(dash, short);
+    let time = || compaction.at_ms.and_then(|at| Timestamp::from_millisecond(at).ok());
+    let by = match &*compaction.trigger {
+        _ if !is_own => fold.by.split('+').next().unwrap_or_default(),
+        _ if compaction.copied => "copy",
         "manual" => "hand",
         "overflow" => "refusal",
         "unknown" => "–",
         other => other,
-    }
-}
-
-/// `12/41`: within the first calls, and up to the next compaction.
-fn both(fold: &AuditedFold, of: impl Fn(&Missing) -> usize) -> String {
-    match fold.folded {
-        true => {
-            let most = if fold.sealed { "≤" } else { "" };
-            format!("{most}{}/{}", of(&fold.near), of(&fold.missing))
-        }
-        false => "?".to_owned(),
-    }
-}
-
-fn gone(texts: &Binding) -> String {
-    match texts.all {
-        0 => dash(),
-        all => format!("{}/{all}", texts.missing.len()),
-    }
+    };
+    vec![
+        of_own(&|| format!("{at}.{number}")),
+        of_own(&|| format!("{}/{}", compaction.call, session.calls)),
+        by.to_owned(),
+        of_own(&|| format!("{}→{}", size(compaction.tokens_before), size(compaction.tokens_after))),
+        cell(short(fold.next_tokens)),
+        of_own(&|| compaction.pause_ms.map_or_else(dash, span)),
+        cell(format!("{}{:.2}", if fold.cost.cold { "cold " } else { "" }, fold.cost.usd())),
+        missed(|missing| missing.names.len()),
+        missed(|missing| missing.texts.len()),
+        of_own(&|| compaction.read_again.results.to_string()),
+        gone(&fold.rules),
+        gone(&fold.tasks),
+        of_own(&|| time().map_or_else(dash, |at| at.strftime("%Y-%m-%d %H:%M").to_string())),
+    ]
 }
 
 /// Everything of one compaction.
 fn details(out: &mut String, (at, session, number, compaction): Place<'_>, width: Width) {
     let Some(own) = own(compaction) else { return };
+    let again = &compaction.read_again;
     let head = format!("{at}.{number} before call {} of {}", compaction.call, session.path);
     wrap(out, "", "  ", &plain::line(&head), width);
-    let estimated = if own.cost.estimated { " (estimated)" } else { "" };
-    let (again, rewritten) = (&compaction.read_again, grouped(own.cost.rewritten));
-    let (summary, written) = (dollars(own.cost.summary_usd, 2), dollars(own.cost.rewritten_usd, 2));
-    let cost =
-        format!("{summary}{estimated}; {rewritten} tokens written to the cache again {written}");
-    let results = count(again.results as u64, "result");
-    let read = format!("{results}, {} tokens, {}: ", grouped(again.tokens), dollars(again.usd, 2));
-    for (what, texts, start) in [
-        ("summary", None, cost),
-        ("names needed", Some(&own.missing.names), String::new()),
-        ("texts needed", Some(&own.missing.texts), String::new()),
-        ("read again", Some(&again.files), read),
-        ("rules not in view", Some(&own.rules.missing), String::new()),
-        ("tasks not in view", Some(&own.tasks.missing), String::new()),
+    let cost = format!(
+        "summary: {}{}; {} tokens written to the cache again {}; {} read again, {} tokens, {}",
+        dollars(own.cost.summary_usd, 2),
+        if own.cost.estimated { " (estimated)" } else { "" },
+        grouped(own.cost.rewritten),
+        dollars(own.cost.rewritten_usd, 2),
+        count(again.results as u64, "result"),
+        grouped(again.tokens),
+        dollars(again.usd, 2)
+    );
+    wrap(out, "  ", "    ", &cost, width);
+    for (what, texts) in [
+        ("names needed", &own.missing.names),
+        ("texts needed", &own.missing.texts),
+        ("files read again", &again.files),
+        ("rules not in view", &own.rules.missing),
+        ("tasks not in view", &own.tasks.missing),
     ] {
-        if texts.is_none_or(|texts| !texts.is_empty()) {
-            let text =
-                format!("{what}: {start}{}", texts.map_or_else(String::new, |it| listed(it)));
+        if !texts.is_empty() {
+            let text = format!("{what}: {}", listed(texts));
             wrap(out, "  ", "    ", &plain::line(&text), width);
         }
     }

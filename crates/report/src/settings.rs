@@ -4,7 +4,6 @@ use crate::number::{count, decimals, dollars};
 use crate::recommend::whose;
 use crate::terminal::{Width, measured, wrap};
 use crate::tune::value;
-use foldback_replay::compare::Difference;
 use foldback_replay::tune::agents::{Agent, Setting, SettingsAdvice, today};
 use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned};
 use serde_json::Value;
@@ -21,6 +20,8 @@ pub struct Settings<'a> {
     pub tuned: &'a Tuned,
     /// The advice.
     pub advice: SettingsAdvice,
+    /// The cheapest trial that keeps enough.
+    pub cheapest: Option<&'a Trial>,
     /// The settings of the advised trial that differ from the present ones.
     pub changed: &'a [(&'a Setting, Value)],
     /// The lines that set them.
@@ -40,7 +41,7 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
     let held_out = tuned.report.as_ref().map(|part| count(part.sessions as u64, "session"));
     let on = format!("the {} held out for the check", held_out.unwrap_or_default());
     let why = match advice {
-        SettingsAdvice::Change(_) => {
+        SettingsAdvice::Change => {
             out.push_str(&format!("Write into {}:\n\n", of.path));
             for line in of.snippet.lines() {
                 out.push_str(&format!("  {line}\n"));
@@ -56,13 +57,13 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
         SettingsAdvice::NothingCheaper => {
             "no value that keeps enough is cheaper on the sessions that it is chosen on.".to_owned()
         }
-        SettingsAdvice::Noise(_) => {
+        SettingsAdvice::Noise => {
             format!("what was cheapest is not cheaper beyond noise on {on}.")
         }
-        SettingsAdvice::Forgets(_) => {
+        SettingsAdvice::Forgets => {
             format!("what saves keeps too little on {on}, or sends what a provider refuses.")
         }
-        SettingsAdvice::Unchecked(_) => "no session was left to check a change on.".to_owned(),
+        SettingsAdvice::Unchecked => "no session was left to check a change on.".to_owned(),
     };
     if !why.is_empty() {
         wrap(&mut out, "", "", &format!("Leave it as it is: {why}"), width);
@@ -78,14 +79,7 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
             format!("not tried: {others}, the first {} because it {}", first.name, first.why);
         item(&mut out, &text);
     }
-    let at = match advice {
-        SettingsAdvice::Change(at)
-        | SettingsAdvice::Noise(at)
-        | SettingsAdvice::Forgets(at)
-        | SettingsAdvice::Unchecked(at) => tuned.trials.get(at),
-        SettingsAdvice::NothingCheaper => None,
-    };
-    if let (Some(trial), Some(own), Some(part)) = (at, today(tuned), &tuned.report)
+    if let (Some(trial), Some(own), Some(part)) = (of.cheapest, today(tuned), &tuned.report)
         && let (Some(report), Some(own)) = (&trial.report, &own.report)
     {
         let heading = format!(
@@ -154,10 +148,9 @@ fn compared(trial: &Trial, report: &Measured, own: &Measured, part: &PartSummary
         lines.push(format!("net bill: {share} of the present one{saved}"));
         lines.push(match own.frr_obs_far.value {
             Some(_) => format!(
-                "kept of what only tool results and user messages had said: {} instead of {} ({})",
+                "kept of what only tool results and user messages had said: {} instead of {}",
                 value(&report.frr_obs_far),
-                value(&own.frr_obs_far),
-                points(&against.frr_obs_far)
+                value(&own.frr_obs_far)
             ),
             None => "no call needed what an earlier result or message had said".to_owned(),
         });
@@ -172,16 +165,4 @@ fn compared(trial: &Trial, report: &Measured, own: &Measured, part: &PartSummary
     }
     lines.push(format!("compactions: {} instead of {}", report.compactions, own.compactions));
     lines
-}
-
-/// A difference of shares in points with its interval.
-fn points(kept: &Difference) -> String {
-    let points = |share: f64| match format!("{:+.1}", share * 100.0).as_str() {
-        "-0.0" | "+0.0" => "0.0".to_owned(),
-        points => points.replace('-', "−"),
-    };
-    let range = kept.lo.zip(kept.hi);
-    let range =
-        range.map_or_else(String::new, |(lo, hi)| format!(" [{}, {}]", points(lo), points(hi)));
-    format!("{}{range} points", kept.value.map_or("–".to_owned(), points))
 }

@@ -1,7 +1,6 @@
 //! What came of a trial: a table, a sentence, a document, a row for each unit, and the manifest.
 
 use crate::audit::listed;
-use crate::inspect::common_folder;
 use crate::number::{change, count, grouped, money, percent, points};
 use crate::plain;
 use crate::terminal::{ALWAYS, Head, Width, dash, table, wrap};
@@ -11,7 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 /// The columns of figures: how much each matters, and how a value and a difference are written.
-const COLUMNS: [(&str, &str, u8, Form, Form); 8] = [
+const COLUMNS: [(&str, &str, u8, Form, Form); 10] = [
     ("usd", "$ a unit", ALWAYS, money, change),
     ("usd_per_solved", "$ a solved unit", ALWAYS, money, change),
     ("solved", "solved", ALWAYS, percent, points),
@@ -19,6 +18,8 @@ const COLUMNS: [(&str, &str, u8, Form, Form); 8] = [
     ("calls", "calls", 9, tenth, change),
     ("repeats", "repeats", 8, tenth, more),
     ("refused_edits", "refused edits", 4, tenth, more),
+    ("refusals", "refusals", 6, |mean| format!("{mean:.2}"), more),
+    ("failures", "failures", 5, |mean| format!("{mean:.2}"), more),
     ("seconds", "seconds", 3, tenth, change),
 ];
 
@@ -42,13 +43,13 @@ pub fn manifest(result: &TrialResult) -> impl Serialize {
 /// The table, what was joined, reasons to doubt, and the sentence.
 pub fn text(result: &TrialResult, width: Width) -> String {
     let mut out = tables(result, width);
-    let folder = common_folder(result.files.iter().map(|file| file.path.as_str()));
     for file in &result.files {
         let conversations = count(file.conversations as u64, "conversation");
-        let mut text = format!("{}: {conversations}", &file.path[folder.len()..]);
-        if file.copies > 0 {
-            text += &format!(", {} of them copies of a file before", file.copies);
-        }
+        let copies = match file.copies {
+            0 => String::new(),
+            copies => format!(", {copies} of them copies of a file before"),
+        };
+        let text = format!("{}: {conversations}{copies}", file.path);
         wrap(&mut out, "", "  ", &plain::line(&text), width);
     }
     if let Some(table) = &result.outcomes {
@@ -82,13 +83,11 @@ pub(crate) fn tables(result: &TrialResult, width: Width) -> String {
     };
     let mut heads = vec![Head::names("arm"), Head::number("units", ALWAYS)];
     heads.extend(columns().map(|(_, name, keep, ..)| Head::number(name, keep)));
-    heads.extend([Head::number("refusals", 6), Head::number("failures", 5)]);
     let rows = result.arms.iter().map(|arm| {
         let figures = columns()
             .map(|(figure, _, _, form, _)| arm.figures[figure].value.map_or_else(dash, form));
-        let ends = [arm.refusals, arm.failures].map(grouped);
         let begin = [arm.arm.name.clone(), arm.units.to_string()];
-        begin.into_iter().chain(figures).chain(ends).collect()
+        begin.into_iter().chain(figures).collect()
     });
     table(&mut out, width, &heads, rows.collect());
     out.push('\n');

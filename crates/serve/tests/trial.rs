@@ -2,7 +2,7 @@
 
 use crate::support::talk::{body, calls, path, reply, task};
 use crate::support::{Proxy, WINDOW, folding, http, settings};
-use foldback::core::log::Message;
+use foldback::core::log::{Finish, Message};
 use foldback::wire::Dialect;
 use foldback_fake_provider::{Call, FakeProvider, Reply, Script};
 use foldback_live::trial::assign::unit_name;
@@ -256,10 +256,9 @@ async fn the_file_of_another_trial_is_refused_and_a_harmful_arm_gets_no_new_unit
                 unit: format!("u{at}"),
                 arm: arm.to_owned(),
                 first_ms: at as i64 - 100,
-                stop: "stop".to_owned(),
+                stop: Some(Finish::Stop),
                 ..UnitLine::default()
             },
-            ..ConversationLine::default()
         });
         line["calls"] = Value::from(calls);
         text += &format!("{line}\n");

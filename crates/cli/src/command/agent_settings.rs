@@ -21,9 +21,8 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
         let Agent { title, version, note, .. } = agent;
         return output::print(&format!("{title} ({version})\n{note}\n"));
     }
-    let variable = |name: &str| places::absolute(name);
     let no_home = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
-    let file = AgentFile::find(agent, &variable).ok_or_else(no_home)?;
+    let file = AgentFile::find(agent, &places::absolute).ok_or_else(no_home)?;
     if args.remove {
         let what = if write(&file, &[])? { "taken" } else { "nothing to take" };
         return output::print(&format!("{what} out of {}\n", file.path.display()));
@@ -65,6 +64,7 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
             present: &present,
             tuned: &tuned,
             advice,
+            cheapest: cheapest.and_then(|at| tuned.trials.get(at)),
             changed: &changed,
             snippet: &file.snippet(&values),
             path: &file.path.display().to_string(),
@@ -73,7 +73,7 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
     );
     output::print(&text)?;
     results::tell(&prepared.store);
-    if matches!(advice, SettingsAdvice::Change(_)) {
+    if advice == SettingsAdvice::Change {
         let said = match args.write {
             true => write(&file, &values).map(|_| "written, and taken out with --remove")?,
             false => "nothing is written yet: add --write",

@@ -9,13 +9,13 @@ use crate::strategies::{self, contender};
 use crate::{input, output};
 use foldback::Registry;
 use foldback_formats::{FORMATS, Session};
+use foldback_replay::audit::Audit;
 use foldback_replay::tune::Bench;
 use foldback_replay::tune::agents::{self, OtherThreshold};
 use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::audit::Audited;
 use foldback_report::html;
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 
 /// What is set beside the agent's own compactions and those of its replica.
 const OURS: &str = "indexed";
@@ -36,21 +36,18 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     }
     let corpus = input::corpus(&args.corpus)?;
     let shown = args.html.as_ref().map(|_| SEVERAL);
-    let compacted: Mutex<Vec<Session>> = Mutex::default();
     let audit = |path: String, session: &Session| {
         let presets: Vec<&Preset> =
             [&ours].into_iter().chain(replicas.get(session.format)).collect();
         let audit = setup.audit(&path, session, &presets, shown).map_err(Error::Usage)?;
-        if audit.compactions.iter().any(|it| it.trigger == "auto" && !it.copied) {
-            compacted.lock().unwrap_or_else(PoisonError::into_inner).push(session.clone());
-        }
-        Ok(audit)
+        let compacted = audit.compactions.iter().any(|it| it.trigger == "auto" && !it.copied);
+        Ok((audit, compacted.then(|| session.clone())))
     };
-    let (sessions, skipped) =
+    let (audited, skipped) =
         input::each_session(&corpus, "their compactions", args.corpus.strict, audit)?;
+    let (sessions, compacted): (Vec<Audit>, Vec<_>) = audited.into_iter().unzip();
     let failed = sessions.iter().flat_map(|session| session.failed.clone()).collect();
-    let mut compacted = compacted.into_inner().unwrap_or_else(PoisonError::into_inner);
-    compacted.sort_by(|one, other| one.id.cmp(&other.id));
+    let compacted = compacted.into_iter().flatten().collect();
     let thresholds = thresholds(&registry, &listed, &setup, compacted)?;
     let audited = Audited::new(sessions, skipped, thresholds, setup.measure.id().to_string());
     output::rows(rows, &audited.rows())?;

@@ -7,7 +7,7 @@ use crate::error::{Error, add_failed};
 use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
-use foldback_replay::compare::read_outcomes;
+use foldback_replay::outcomes;
 use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store, parts};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, paper, rows, table};
@@ -31,7 +31,7 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     let outcomes = match &args.outcomes {
         Some(path) => {
             let text = input::text(path)?;
-            Some((path, read_outcomes(&text).map_err(|error| outcome(path, error))?))
+            Some((path, outcomes::read(&text).map_err(|error| outcome(path, error))?))
         }
         None => None,
     };

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
             }
             Err(why) => {
                 let _ = writeln!(said, "  {why}");
-                refused.push(host.name);
+                refused.push(&*host.name);
             }
         }
     }
@@ -92,7 +92,7 @@ fn way_out(others: &[&Host], args: &Setup) -> String {
             "take out what stands there (--remove with its --url, if foldback wrote it for another)"
         }
     };
-    let others: Vec<&str> = others.iter().map(|host| host.name).collect();
+    let others: Vec<&str> = others.iter().map(|host| &*host.name).collect();
     match others.as_slice() {
         [] => by_hand.to_owned(),
         others => format!("{by_hand}, or name the others: foldback setup {}", others.join(" ")),
@@ -107,7 +107,7 @@ fn looked_at(
     earlier: &[Change],
     written: &SetupRecord,
 ) -> Result<Change, Error> {
-    if host.files().is_empty() {
+    if host.files.is_empty() {
         return Ok(Change::None);
     }
     let unknown = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());

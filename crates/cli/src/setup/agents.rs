@@ -1,8 +1,8 @@
 //! The settings file of an agent: what it says now, and the values that `recommend` writes into it and takes out.
 
-use super::lines::Lines;
+use super::block::{self, Block};
 use super::members::{self, Members};
-use super::{Change, SetupRecord, block, existing, hosts, lines, read, refused, with};
+use super::{Change, SetupRecord, existing, hosts, read, refused, with};
 use crate::error::Error;
 use foldback_replay::tune::agents::Agent;
 use serde_json::Value;
@@ -41,7 +41,7 @@ impl<'a> AgentFile<'a> {
         let mut present = BTreeMap::new();
         for setting in &self.agent.settings {
             let value = match &table {
-                Some(table) => lines::value(table, &setting.key),
+                Some(table) => block::value(table, &setting.key),
                 None => members::value(&text, &place(&setting.key)).map_err(refused)?,
             };
             let Some(value) = value else { continue };
@@ -62,7 +62,7 @@ impl<'a> AgentFile<'a> {
     /// The lines that set values.
     pub(crate) fn snippet(&self, values: &[(String, Value)]) -> String {
         match self.is_toml() {
-            true => Lines(values).plain(),
+            true => block::lines(values),
             false => format!("{:#}\n", places(values).tree()),
         }
     }
@@ -91,7 +91,7 @@ impl<'a> AgentFile<'a> {
         earlier: &[Change],
     ) -> Result<Change, Error> {
         match self.is_toml() {
-            true => with(&Lines(values), self.path.clone(), remove, earlier),
+            true => with(&Block::of_values(values), self.path.clone(), remove, earlier),
             false => with(&places(values), self.path.clone(), remove, earlier),
         }
     }

@@ -1,49 +1,79 @@
-//! Lines at the beginning of a file of TOML, where they belong to no table.
+//! Lines at the beginning of a file of TOML, where they belong to no table, between marks that say which command wrote them.
 
 use super::{Refusal, Settings};
 use serde_json::Value;
 
-pub(super) const BEGIN: &str = "# foldback setup: begin\n";
-pub(super) const END: &str = "# foldback setup: end\n";
-
-/// Why lines between marks are left.
-pub(super) const CHANGED: &str = "what foldback wrote was changed; take it out by hand";
-
-/// The lines, with `{url}` for the proxy's address.
+/// Lines of a command.
 pub(super) struct Block<'a> {
-    pub(super) lines: &'static str,
-    pub(super) url: &'a str,
+    /// The command.
+    command: &'static str,
+    /// The lines, with `{url}` for the proxy's address.
+    lines: String,
+    url: &'a str,
+    /// What the lines set at places that no other line may set, with dots between their names.
+    values: Vec<(String, Value)>,
 }
 
-impl Block<'_> {
-    fn text(&self, url: &str) -> String {
-        format!("{BEGIN}{}{END}", self.lines.replace("{url}", url))
+impl<'a> Block<'a> {
+    /// Lines for a provider that is the proxy at an address.
+    pub(super) fn of_provider(lines: &str, url: &'a str) -> Self {
+        let values = vec![("model_provider".to_owned(), "foldback".into())];
+        Self { command: "setup", lines: lines.to_owned(), url, values }
     }
 
-    /// The text behind the lines, which may be for another address.
-    fn rest<'t>(&self, text: &'t str, table: &toml::Table) -> Option<&'t str> {
-        let url = table.get("model_providers")?.get("foldback")?.get("base_url")?.as_str()?;
-        text.strip_prefix(&self.text(url.strip_suffix("/v1")?))
+    /// Lines that set values.
+    pub(super) fn of_values(values: &[(String, Value)]) -> Self {
+        Self { command: "recommend", lines: lines(values), url: "", values: values.to_vec() }
     }
+
+    fn begin(&self) -> String {
+        format!("# foldback {}: begin\n", self.command)
+    }
+
+    fn text(&self, url: &str) -> String {
+        let (begin, lines) = (self.begin(), self.lines.replace("{url}", url));
+        format!("{begin}{lines}# foldback {}: end\n", self.command)
+    }
+
+    /// The text around the lines, which may be for another address.
+    fn around<'t>(&self, text: &'t str) -> Result<Option<(&'t str, &'t str)>, Refusal> {
+        let table = parsed(text)?;
+        let written = value(&table, "model_providers.foldback.base_url");
+        let written = written.as_ref().and_then(|url| url.as_str()?.strip_suffix("/v1"));
+        match text.split_once(&self.text(written.unwrap_or_default())) {
+            None if text.contains(&self.begin()) => {
+                Err("what foldback wrote was changed; take it out by hand".to_owned())
+            }
+            around => Ok(around),
+        }
+    }
+}
+
+/// A line for each value.
+pub(super) fn lines(values: &[(String, Value)]) -> String {
+    values.iter().map(|(place, value)| format!("{place} = {value}\n")).collect()
+}
+
+/// The value at a place.
+pub(super) fn value(table: &toml::Table, place: &str) -> Option<Value> {
+    let mut names = place.split('.');
+    let first = table.get(names.next()?)?;
+    serde_json::to_value(names.try_fold(first, |value, name| value.get(name))?).ok()
 }
 
 impl Settings for Block<'_> {
     const NEW: &'static str = "\n\n";
 
     fn set(&self, text: &str) -> Result<Option<String>, Refusal> {
-        let table = parsed(text)?;
         let block = self.text(self.url);
-        if let Some(rest) = self.rest(text, &table) {
-            let set = format!("{block}{rest}");
+        if let Some((before, after)) = self.around(text)? {
+            let set = format!("{before}{block}{after}");
             return Ok((set != text).then_some(set));
         }
-        if text.contains(BEGIN) {
-            return Err(CHANGED.to_owned());
-        }
-        if let Some(value) = table.get("model_provider") {
-            return Err(format!(
-                "it sets model_provider to {value} already; foldback would hide that"
-            ));
+        let table = parsed(text)?;
+        let there = self.values.iter().find_map(|(place, _)| Some((place, value(&table, place)?)));
+        if let Some((place, value)) = there {
+            return Err(format!("it sets {place} to {value} already; foldback would hide that"));
         }
         let set = format!("{block}{text}");
         parsed(&set).map_err(|why| format!("with the lines of foldback, {why}"))?;
@@ -51,15 +81,14 @@ impl Settings for Block<'_> {
     }
 
     fn unset(&self, text: &str) -> Result<Option<String>, Refusal> {
-        match self.rest(text, &parsed(text)?) {
-            Some(rest) => Ok(Some(rest.to_owned())),
-            None if text.contains(BEGIN) => Err(CHANGED.to_owned()),
-            None => Ok(None),
-        }
+        Ok(self.around(text)?.map(|(before, after)| format!("{before}{after}")))
     }
 
-    fn members(&self, _: &str, _: bool) -> Vec<(String, Value)> {
-        Vec::new()
+    fn members(&self, text: &str, remove: bool) -> Vec<(String, Value)> {
+        match text.contains(&self.begin()) == remove {
+            true => self.values.clone(),
+            false => Vec::new(),
+        }
     }
 }
 

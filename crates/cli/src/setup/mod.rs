@@ -7,7 +7,6 @@
 mod agents;
 mod block;
 mod hosts;
-mod lines;
 mod members;
 mod written;
 
@@ -16,7 +15,7 @@ pub(crate) use hosts::{HOSTS, Host, Needs, names};
 pub(crate) use written::SetupRecord;
 
 use crate::error::Error;
-use members::Members;
+use block::Block;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -55,7 +54,7 @@ trait Settings {
 
 /// The settings file of a host in a folder: the first of its names that exists, if only as a link, or else the last.
 fn file(host: &Host, folder: &Path) -> Option<PathBuf> {
-    existing(host.files().iter().map(|name| folder.join(name)))
+    existing(host.files.iter().map(|name| folder.join(name)))
 }
 
 /// The first of some files that exists, if only as a link, or else the last.
@@ -74,30 +73,26 @@ pub(crate) fn change(
     written: &SetupRecord,
 ) -> Result<Change, Error> {
     let Some(path) = file(host, folder) else { return Ok(Change::None) };
-    match &host.needs {
-        Needs::Members(_, members) => {
-            let members = members.iter().map(|(place, value)| (place.to_vec(), value.value(url)));
-            let mut members = Members(members.collect());
+    match (&host.needs, host.members(url)) {
+        (_, Some(mut members)) => {
             if remove {
                 members.0.retain(|(place, value)| written.has(&path, &place.join("."), value));
             }
             with(&members, path, remove, earlier)
         }
-        Needs::Block(_, lines) => with(&block::Block { lines, url }, path, remove, earlier),
-        Needs::Variables(_) | Needs::ByHand(_) => Ok(Change::None),
+        (Needs::Lines(lines), _) => with(&Block::of_provider(lines, url), path, remove, earlier),
+        _ => Ok(Change::None),
     }
 }
 
 /// Members of a host's file that are as foldback would write them, and that it did not write.
 pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &SetupRecord) -> Vec<String> {
-    let (Needs::Members(_, members), Some(path)) = (&host.needs, file(host, folder)) else {
+    let (Some(mut members), Some(path)) = (host.members(url), file(host, folder)) else {
         return Vec::new();
     };
-    let members = members.iter().map(|(place, value)| (place.to_vec(), value.value(url)));
-    let members: Vec<_> =
-        members.filter(|(place, value)| !written.has(&path, &place.join("."), value)).collect();
+    members.0.retain(|(place, value)| !written.has(&path, &place.join("."), value));
     match read(&path) {
-        Ok(Some(text)) => Members(members).there(&text),
+        Ok(Some(text)) => members.there(&text),
         _ => Vec::new(),
     }
 }

@@ -43,7 +43,7 @@ fn there_and_back(name: &str, file: &str, before: Option<&str>) -> Result<String
     assert_eq!(read().as_deref(), before, "byte for byte");
     assert_eq!(change(true, &written)?, Change::None);
     // The same, as the user's own: it is set up, and nothing is foldback's.
-    if matches!(host.needs, Needs::Members(..)) {
+    if matches!(host.needs, Needs::Members(_)) {
         std::fs::write(&path, &set).unwrap();
         assert!([false, true].iter().all(|remove| change(*remove, &written) == Ok(Change::None)));
         assert!(!own(host, folder.path(), URL, &written).is_empty());
@@ -53,7 +53,7 @@ fn there_and_back(name: &str, file: &str, before: Option<&str>) -> Result<String
 
 #[test]
 fn what_is_written_for_every_host() {
-    let files = HOSTS.iter().filter_map(|host| Some((host.name, *host.files().last()?)));
+    let files = HOSTS.iter().filter_map(|host| Some((&*host.name, host.files.last()?)));
     let texts = files.map(|(name, file)| {
         format!("{name} {file}:\n{}", there_and_back(name, file, None).unwrap().trim_end())
     });
@@ -292,7 +292,7 @@ fn settings_of_agents_are_written_and_taken_out_byte_for_byte() {
                     std::fs::write(&file.path, before).unwrap();
                 }
                 let mut record = SetupRecord::default();
-                let host = Host::from_name(&agent.name).filter(|host| !host.files().is_empty());
+                let host = Host::from_name(&agent.name).filter(|host| !host.files.is_empty());
                 let setup = |remove, record: &mut SetupRecord| {
                     if let (Some(host), Some(_)) = (host, setup_first) {
                         let change = change(host, folder, URL, remove, &[], record).unwrap();
@@ -350,7 +350,7 @@ fn hosts_are_found_by_their_folder_or_their_program() {
         };
         let programs = [bin.clone()];
         let all = HOSTS.iter().filter(|host| host.is_installed(&variable, &programs));
-        all.map(|host| host.name).collect()
+        all.map(|host| &*host.name).collect()
     };
     assert_eq!(found(&[]), ["claude-code", "pi", "gemini-cli"]);
     let moved = [
@@ -387,8 +387,7 @@ fn json() -> impl Strategy<Value = String> {
 proptest! {
     #[test]
     fn any_file_is_byte_for_byte_what_it_was(text in json(), name in prop::sample::select(vec!["claude-code", "opencode"])) {
-        let Needs::Members(_, members) = &host(name).needs else { unreachable!() };
-        let members = Members(members.iter().map(|(place, value)| (place.to_vec(), value.value(URL))).collect());
+        let members = host(name).members(URL).unwrap();
         if let Ok(Some(set)) = members.set(&text) {
             prop_assert_eq!(members.set(&set), Ok(None));
             prop_assert_eq!(members.unset(&set), Ok(Some(text)));

@@ -28,7 +28,7 @@ fn a_compaction_is_told_in_every_output() {
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     for text in [
         "What your agents' own compactions did",
-        "folded by others",
+        "what others would have done there",
         "Your 4 compactions cost $",
         "1.1 before call",
         "3 sessions without a compaction",

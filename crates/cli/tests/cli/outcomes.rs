@@ -130,8 +130,8 @@ fn a_wrong_file_is_refused() {
     let table = [
         ("empty", "\n"),
         ("cut", "{\"session\": \"berths-claude-code\", \"resolved\": true}\n{\"session\": "),
-        ("misspelt", "{\"session\": \"berths-claude-code\", \"solved\": true}\n"),
-        ("text", "{\"session\": \"berths-claude-code\", \"resolved\": \"yes\"}\n"),
+        ("misspelt", "{\"session\": \"berths-claude-code\", \"result\": true}\n"),
+        ("text", "{\"session\": \"berths-claude-code\", \"resolved\": \"maybe\"}\n"),
         (
             "twice",
             "{\"session\": \"berths-claude-code\", \"resolved\": 1}\n{\"session\": \"examples/sessions/berths-claude-code.jsonl\", \"resolved\": 1}\n",

@@ -182,7 +182,7 @@ fn what_is_wrong_is_said() {
         ("trial README.md", "README.md:1: this is no file of a trial"),
         (
             "trial examples/trial/trial.jsonl --outcomes README.md",
-            "README.md:1: the table has no column",
+            "README.md:2: there is no outcome; a line names",
         ),
         ("trial", "FILE"),
         ("trial --plan", "--from"),

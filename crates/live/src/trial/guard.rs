@@ -7,6 +7,7 @@
 //! safe anytime-valid inference", Statistical Science 38(4), 2023). α is [`WRONG`] over all arms and measures.
 
 use super::record::{Measure, Trial, UnitLine};
+use foldback_core::log::Finish;
 use std::collections::BTreeMap;
 
 /// The share of trials in which any harmless arm is stopped is at most this.
@@ -76,7 +77,7 @@ fn bet(
 ) -> Evidence {
     let mut amounts = BETS.map(|_| 1.0);
     let mut found = Evidence { measure, amount: 1.0, pairs: 0, harm: false };
-    let over = |unit: &UnitLine| unit.stop == "stop" || now - unit.last_ms > SILENT_MS;
+    let over = |unit: &UnitLine| unit.stop == Some(Finish::Stop) || now - unit.last_ms > SILENT_MS;
     // Calls of a unit that goes on can only become more. All else waits until both are over.
     let is_known = |worse: bool, unit: &UnitLine, other: &UnitLine| {
         over(other) && (over(unit) || worse && measure == Measure::Calls)
@@ -123,9 +124,9 @@ mod tests {
             let (refusals, repeats) = (draw(40) / 39, calls / 5 + draw(4));
             let sums = TrialSums { calls, refusals, repeats, ..TrialSums::default() };
             let unit = format!("u{at}");
-            let (arm, first_ms, stop) = (arm.to_owned(), at as i64, "stop".to_owned());
+            let (arm, first_ms, stop) = (arm.to_owned(), at as i64, Some(Finish::Stop));
             let unit = UnitLine { unit, arm, first_ms, sums, stop, ..UnitLine::default() };
-            ConversationLine { unit, ..ConversationLine::default() }
+            ConversationLine { conversation: String::new(), unit }
         };
         Trial { head, conversations: (0..units).map(line).collect(), stops: Vec::new() }
     }
@@ -164,7 +165,7 @@ mod tests {
             let line = &mut line.unit;
             (line.arm, line.sums.calls, line.last_ms) = (arm.to_owned(), calls, 1_000);
         }
-        trial.conversations[1].unit.stop = "tool-calls".to_owned();
+        trial.conversations[1].unit.stop = Some(Finish::ToolCalls);
         // Nothing is known yet; it is over by silence; it has too many calls.
         assert_eq!(bets_on_calls(&trial, 1_000), 0);
         assert_eq!(bets_on_calls(&trial, 1_001 + SILENT_MS), 1);

@@ -4,6 +4,7 @@
 //! and no text, key, path or name of the conversation.
 
 use derive_more::AddAssign;
+use foldback_core::log::Finish;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -30,6 +31,11 @@ impl TrialHead {
         let none = self.arms.iter().find(|arm| arm.name == "none");
         none.or(self.arms.first()).map_or("", |arm| &arm.name)
     }
+
+    /// Whether another file is of this trial.
+    pub fn is_same_trial(&self, other: &Self) -> bool {
+        (self.seed, &self.arms) == (other.seed, &other.arms)
+    }
 }
 
 /// An arm of a trial.
@@ -53,15 +59,10 @@ impl TrialArm {
 }
 
 /// The line of a conversation.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConversationLine {
     /// Name of the conversation, as `x-foldback-conversation` has it.
     pub conversation: String,
-    /// Name of how it begins.
-    pub opening: String,
-    /// It is a subagent's, found by the prompt that its parent gave it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub spawned: bool,
     /// Counts, sums and times.
     #[serde(flatten)]
     pub unit: UnitLine,
@@ -83,8 +84,8 @@ pub struct UnitLine {
     /// What adds up.
     #[serde(flatten)]
     pub sums: TrialSums,
-    /// Why the model stopped the last time.
-    pub stop: String,
+    /// Why the model stopped the last time, where it said so.
+    pub stop: Option<Finish>,
 }
 
 impl UnitLine {
@@ -94,18 +95,9 @@ impl UnitLine {
             (self.first_ms, self.model) = (other.first_ms, other.model.clone());
         }
         if other.last_ms >= self.last_ms {
-            (self.last_ms, self.stop) = (other.last_ms, other.stop.clone());
+            (self.last_ms, self.stop) = (other.last_ms, other.stop);
         }
         self.sums += other.sums;
-    }
-
-    /// Adds what another machine has of the same conversation.
-    pub fn add_part(&mut self, other: &Self) {
-        let mut shown = self.sums;
-        shown.show(&other.sums);
-        self.add(other);
-        let TrialSums { repeats, refused_edits, user_again, .. } = shown;
-        self.sums = TrialSums { repeats, refused_edits, user_again, ..self.sums };
     }
 }
 
@@ -189,6 +181,13 @@ pub struct StopLine {
     pub at_ms: i64,
 }
 
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Line {
+    Conversation(ConversationLine),
+    Stop(StopLine),
+}
+
 /// A trial as its file has it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trial {
@@ -213,25 +212,19 @@ impl Trial {
         })?;
         let found = head.foldback_trial;
         if found != FORMAT {
-            let why = format!("the format of the file is {found}, and this program reads {FORMAT}");
-            return Err(format!("1: {why}"));
+            return Err(format!(
+                "1: the format of the file is {found}, and this program reads {FORMAT}"
+            ));
         }
-        let (mut conversations, mut stops) = (Vec::<ConversationLine>::new(), Vec::new());
+        let mut trial = Self { head, conversations: Vec::new(), stops: Vec::new() };
         for (number, line) in (2..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty()) {
-            let arm = if let Ok(line) = serde_json::from_str(line) {
-                conversations.push(line);
-                conversations.last().map(|line| &line.unit.arm)
-            } else if let Ok(stop) = serde_json::from_str::<StopLine>(line) {
-                stops.push(stop);
-                stops.last().map(|stop| &stop.stopped)
-            } else {
-                return Err(format!("{number}: this is no line of a trial"));
-            };
-            if let Some(arm) = arm.filter(|arm| head.arms.iter().all(|known| known.name != **arm)) {
-                return Err(format!("{number}: the trial has no arm `{arm}`"));
+            let line = serde_json::from_str(line);
+            match line.map_err(|_| format!("{number}: this is no line of a trial"))? {
+                Line::Conversation(line) => trial.conversations.push(line),
+                Line::Stop(line) => trial.stops.push(line),
             }
         }
-        Ok(Self { head, conversations, stops })
+        Ok(trial)
     }
 
     /// The units, those first that began first.
@@ -268,7 +261,7 @@ mod tests {
         let (conversation, unit, arm) = (conversation.into(), unit.into(), "a".into());
         let model = format!("model of {first_ms}");
         let unit = UnitLine { unit, arm, model, first_ms, sums, ..UnitLine::default() };
-        let line = ConversationLine { conversation, unit, ..ConversationLine::default() };
+        let line = ConversationLine { conversation, unit };
         serde_json::to_string(&line).unwrap()
     }
 
@@ -291,12 +284,10 @@ mod tests {
     #[test]
     fn a_wrong_line_is_named() {
         let stray = r#"{"conversation": 1}"#;
-        let unknown = line("c", "u", 1, 1.0).replace(r#""arm":"a""#, r#""arm":"b""#);
         for (text, expected) in [
             ("{}".to_owned(), "1: this is no file of a trial"),
             (file(&[]).replace(r#"trial":1"#, r#"trial":9"#), "1: the format of the file is 9"),
             (file(&[&line("c", "u", 1, 1.0), stray]), "3: this is no line"),
-            (file(&[&unknown]), "2: the trial has no arm `b`"),
         ] {
             let error = Trial::parse(&text).unwrap_err();
             assert!(error.starts_with(expected), "{error}");

@@ -2,7 +2,7 @@
 
 use super::contrast::Contrast;
 use super::line::PresetLine;
-use super::outcomes::{OutcomeRow, Outcomes};
+use super::outcomes::Outcomes;
 use super::provenance::Provenance;
 use super::redact;
 use super::saving::Base;
@@ -10,6 +10,7 @@ use super::sessions::CorpusSummary;
 use super::table::{self, Reporting};
 use crate::fault::FailedReplay;
 use crate::judge::cost::Agreement;
+use crate::outcomes::OutcomeRow;
 use crate::read::corpus::{ContentHash, Corpus};
 use crate::rows::store::Store;
 use crate::rows::study::{Bill, Facts, Keys, Record, Score};

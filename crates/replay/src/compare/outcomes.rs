@@ -9,30 +9,17 @@
 use super::sessions::SessionLine;
 use super::table::Reporting;
 use crate::in_order;
+use crate::outcomes::{self, JoinedRows, OutcomeRow};
 use crate::stats::{self, Estimate, Sample};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
 use std::collections::BTreeMap;
-use std::fmt::Display;
 use std::path::Path;
 use std::sync::Arc;
 
-/// A row of the file.
-#[derive(Clone, Debug, PartialEq)]
-pub struct OutcomeRow {
-    /// Line of the file, from 1.
-    pub line: usize,
-    /// Path, id or file name of the session.
-    pub session: String,
-    /// What the session was recorded under.
-    pub arm: Option<String>,
-    /// What sessions of other arms are paired by.
-    pub task: Option<String>,
-    /// 1 for solved, 0 for not; or any number.
-    pub value: f64,
-}
+/// What a row may call a session.
+const NAMES: &str = "`session` is a path as rows spell it, the recorder's id, or the name of the file without its ending";
 
 /// What was joined.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -74,6 +61,9 @@ pub struct SessionOutcome {
     /// Its place among the sessions of the comparison.
     #[serde(skip)]
     pub at: usize,
+    /// Line of the file.
+    #[serde(skip)]
+    pub line: usize,
     /// What it was recorded under.
     pub arm: Option<Arc<str>>,
     /// What it is paired by; `null` if neither file nor recording says.
@@ -133,101 +123,6 @@ pub struct McNemar {
     pub p_holm: f64,
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RowText {
-    session: String,
-    #[serde(default)]
-    arm: Option<String>,
-    #[serde(default)]
-    task: Option<String>,
-    resolved: Value,
-}
-
-/// Reads the rows of a file: a JSON object a line.
-///
-/// # Errors
-///
-/// The first line that is no row.
-pub fn read(text: &str) -> Result<Vec<OutcomeRow>, String> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let rows: Vec<OutcomeRow> =
-        lines.map(|(at, line)| row(at + 1, line)).collect::<Result<_, _>>()?;
-    match rows.is_empty() {
-        false => Ok(rows),
-        true => Err(wrong(
-            1,
-            r#"no outcome; a line is {"session": "ID", "arm": "ARM", "resolved": true}"#,
-        )),
-    }
-}
-
-fn row(line: usize, text: &str) -> Result<OutcomeRow, String> {
-    let given: RowText = serde_json::from_str(text).map_err(|error| {
-        let (at, what) = (error.column(), error.to_string());
-        let what = what.split(" at line ").next().unwrap_or_default().to_owned();
-        wrong(line, format!("column {at}: {what}"))
-    })?;
-    let value = match &given.resolved {
-        Value::Bool(solved) => Some(f64::from(u8::from(*solved))),
-        Value::Number(number) => number.as_f64(),
-        _ => None,
-    };
-    let value = value.filter(|value| value.is_finite());
-    let RowText { session, arm, task, resolved } = given;
-    let value = value.ok_or_else(|| {
-        wrong(line, format!("`resolved` is {resolved}, and must be true, false or a number"))
-    })?;
-    Ok(OutcomeRow { line, session, arm, task, value })
-}
-
-fn wrong(line: usize, what: impl Display) -> String {
-    format!("{line}: {what}")
-}
-
-/// The sessions by what a file may call them.
-struct Names<'a> {
-    sessions: &'a [SessionLine],
-    paths: BTreeMap<&'a str, Vec<usize>>,
-    ids: BTreeMap<String, Vec<usize>>,
-    files: BTreeMap<String, Vec<usize>>,
-}
-
-impl<'a> Names<'a> {
-    fn new(sessions: &'a [SessionLine], id: impl Fn(usize) -> Option<String>) -> Self {
-        let (mut paths, mut ids, mut files) =
-            <(BTreeMap<_, Vec<_>>, BTreeMap<_, Vec<_>>, _)>::default();
-        for (at, session) in sessions.iter().enumerate() {
-            paths.entry(&*session.path).or_default().push(at);
-            if let Some(id) = id(at) {
-                ids.entry(id).or_default().push(at);
-            }
-            if let Some(name) = Path::new(&*session.path).file_stem() {
-                let of: &mut BTreeMap<String, Vec<usize>> = &mut files;
-                of.entry(name.to_string_lossy().into_owned()).or_default().push(at);
-            }
-        }
-        Self { sessions, paths, ids, files }
-    }
-
-    /// The session that a row means, and which of the names it was found by.
-    fn find(&self, row: &OutcomeRow) -> Result<Option<(usize, usize)>, String> {
-        let name = row.session.as_str();
-        let found = [self.paths.get(name), self.ids.get(name), self.files.get(name)];
-        match found.iter().enumerate().find_map(|(by, found)| Some((by, (*found)?.as_slice()))) {
-            None => Ok(None),
-            Some((by, [one])) => Ok(Some((*one, by))),
-            Some((_, several)) => {
-                let paths = several.iter().map(|at| &*self.sessions[*at].path).collect::<Vec<_>>();
-                Err(wrong(
-                    row.line,
-                    format!("session `{name}` may be each of {}; write the path", paths.join(", ")),
-                ))
-            }
-        }
-    }
-}
-
 impl Outcomes {
     /// Joins outcomes to the sessions, the recorder's id of each given by its place, and compares the arms that they were
     /// recorded under.
@@ -238,45 +133,62 @@ impl Outcomes {
         reporting: &Reporting,
     ) -> Result<Self, String> {
         let mut out = Self { rows: rows.len(), ..Self::default() };
-        // By session, the line of its outcome.
-        let mut lines: BTreeMap<usize, usize> = BTreeMap::new();
-        let names = Names::new(sessions, id);
-        for row in rows {
-            let Some((at, by)) = names.find(row)? else {
-                out.unknown.push(row.session.clone());
-                continue;
-            };
-            let line = &sessions[at];
-            if let Some(before) = lines.insert(at, row.line) {
-                let what = format!("{} has an outcome in line {before} already", line.path);
-                return Err(wrong(row.line, what));
+        let names = sessions.iter().enumerate().map(|(at, session)| {
+            let stem = Path::new(&*session.path).file_stem();
+            let stem = stem.map(|name| name.to_string_lossy().into_owned());
+            [Some(session.path.to_string()), id(at), stem]
+        });
+        let names: Vec<[Option<String>; 3]> = names.collect();
+        let FoundSessions { path, id, name } = &mut out.found;
+        let mut found = [path, id, name];
+        let find = |row: &OutcomeRow| {
+            for (by, found) in found.iter_mut().enumerate() {
+                let named = names.iter().enumerate();
+                let named = named.filter(|(_, names)| names[by].as_ref() == Some(&row.name));
+                match named.map(|(at, _)| at).collect::<Vec<_>>()[..] {
+                    [] => {}
+                    [at] => {
+                        **found += 1;
+                        return Ok(Some(at));
+                    }
+                    ref several => {
+                        let paths: Vec<&str> =
+                            several.iter().map(|at| &*sessions[*at].path).collect();
+                        let (name, paths) = (&row.name, paths.join(", "));
+                        return Err(format!(
+                            "session `{name}` may be each of {paths}; write the path"
+                        ));
+                    }
+                }
             }
-            let found = &mut out.found;
-            *[&mut found.path, &mut found.id, &mut found.name][by] += 1;
-            let recorded = (line.cluster != line.path).then(|| Arc::clone(&line.cluster));
+            Ok(None)
+        };
+        let JoinedRows { found, unknown } = outcomes::join(rows, find, NAMES)?;
+        for (at, row) in found {
+            let (line, session) = (row.line, &sessions[at]);
+            let recorded = (session.cluster != session.path).then(|| Arc::clone(&session.cluster));
             out.sessions.push(SessionOutcome {
-                session: Arc::clone(&line.path),
+                session: Arc::clone(&session.path),
                 at,
+                line,
                 arm: row.arm.as_deref().map(Into::into),
                 task: row.task.as_deref().map(Into::into).or(recorded),
-                outcome: row.value,
+                outcome: row.solved.or(row.score).ok_or_else(|| {
+                    format!("{line}: `{}` has neither `solved` nor `score`", row.name)
+                })?,
             });
         }
-        if out.sessions.is_empty() {
-            let known = sessions.first().map_or("", |session| &session.path);
-            return Err(wrong(
-                rows.first().map_or(1, |row| row.line),
-                format!(
-                    "no session of the file is compared; `session` is a path such as {known}, the recorder's id, or the \
-                     name of the file without its ending"
-                ),
-            ));
-        }
-        let missing = sessions.iter().enumerate().filter(|(at, _)| !lines.contains_key(at));
-        out.missing = missing.map(|(_, session)| Arc::clone(&session.path)).collect();
+        out.unknown = unknown;
+        out.missing = out.without_outcome(sessions);
         out.binary = out.sessions.iter().all(|one| one.outcome == 0.0 || one.outcome == 1.0);
-        out.compare(sessions, &lines, reporting)?;
+        out.compare(sessions, reporting)?;
         Ok(out)
+    }
+
+    /// Paths of the sessions that have none.
+    fn without_outcome(&self, sessions: &[SessionLine]) -> Vec<Arc<str>> {
+        let missing = (0..sessions.len()).filter(|at| self.outcome_of(*at).is_none());
+        missing.map(|at| Arc::clone(&sessions[at].path)).collect()
     }
 
     /// The outcome of a session, by its place.
@@ -284,12 +196,7 @@ impl Outcomes {
         self.sessions.iter().find(|one| one.at == session)
     }
 
-    fn compare(
-        &mut self,
-        sessions: &[SessionLine],
-        lines: &BTreeMap<usize, usize>,
-        reporting: &Reporting,
-    ) -> Result<(), String> {
+    fn compare(&mut self, sessions: &[SessionLine], reporting: &Reporting) -> Result<(), String> {
         let arms = in_order(self.sessions.iter().filter_map(|one| one.arm.clone()));
         let sample = Sample::new(reporting.seed);
         let estimated = |values: &[(&SessionOutcome, f64)]| {
@@ -312,12 +219,11 @@ impl Outcomes {
             for one in of_arm.clone() {
                 let Some(task) = &one.task else { continue };
                 if let Some(other) = tasks.insert(task, one).filter(|_| arms.len() > 1) {
-                    let what = format!(
-                        "arm `{arm}` has task `{task}` in line {} already; give the sessions a `task` each, or each run of \
+                    return Err(format!(
+                        "{}: arm `{arm}` has task `{task}` in line {} already; give the sessions a `task` each, or each run of \
                          a task an `arm`",
-                        lines[&other.at]
-                    );
-                    return Err(wrong(lines[&one.at], what));
+                        one.line, other.line
+                    ));
                 }
             }
             let Estimate { value: mean, lo, hi, n, .. } =
@@ -361,9 +267,7 @@ impl Outcomes {
             one.session = Arc::clone(&sessions[one.at].path);
             one.task = None;
         }
-        let known = |at: &usize| !self.sessions.iter().any(|one| one.at == *at);
-        let missing = (0..sessions.len()).filter(known).map(|at| Arc::clone(&sessions[at].path));
-        self.missing = missing.collect();
+        self.missing = self.without_outcome(sessions);
         for (number, name) in self.unknown.iter_mut().enumerate() {
             *name = format!("unknown-{}", number + 1);
         }

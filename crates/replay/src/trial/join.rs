@@ -2,10 +2,14 @@
 
 use super::TrialUnit;
 use crate::compare::short_hash;
+use crate::outcomes::{self, JoinedRows, OutcomeRow};
 use foldback_live::trial::assign::unit_name;
 use foldback_live::trial::record::{Trial, UnitLine};
 use serde::Serialize;
 use std::collections::BTreeMap;
+
+/// What a row of outcomes may call a unit.
+const NAMES: &str = "a unit is what the header x-foldback-unit named, a conversation what x-foldback-conversation said";
 
 /// A file of the trial.
 #[derive(Clone, Debug, Serialize)]
@@ -39,56 +43,50 @@ pub struct OutcomeTable {
 
 /// The files of a trial, put together.
 pub(super) fn merged(files: &[(String, String)]) -> Result<(Trial, Vec<TrialInput>), String> {
-    let mut merged: Option<(Trial, &str)> = None;
-    let mut inputs = Vec::new();
+    let (mut merged, mut inputs) = (None::<Trial>, Vec::new());
     for (path, text) in files {
         let one = Trial::parse(text).map_err(|why| format!("{path}:{why}"))?;
         let (conversations, mut copies) = (one.conversations.len(), 0);
         match &mut merged {
-            None => merged = Some((one, path)),
-            Some((all, first))
-                if (all.head.seed, &all.head.arms) != (one.head.seed, &one.head.arms) =>
-            {
+            None => merged = Some(one),
+            Some(all) if !all.head.is_same_trial(&one.head) => {
+                let (its, other) = (one.head.seed, all.head.seed);
                 return Err(format!(
-                    "{path}:1: this file is of another trial than {first}: its seed is {} and {}, or its arms differ; give files of one \
-                     trial",
-                    one.head.seed, all.head.seed
+                    "{path}:1: this file is of another trial than {}: its seed is {its} and {other}, or its arms differ; give files of \
+                     one trial",
+                    files[0].0
                 ));
             }
-            Some((all, _)) => copies = merge(all, one, path)?,
+            Some(all) => copies = merge(all, one).map_err(|why| format!("{path}: {why}"))?,
         }
         let content = short_hash(text.as_bytes());
         inputs.push(TrialInput { path: path.clone(), content, conversations, copies });
     }
-    let (trial, _) = merged.ok_or("no file of a trial was given")?;
-    Ok((trial, inputs))
+    Ok((merged.ok_or("no file of a trial was given")?, inputs))
 }
 
-/// Adds the conversations of another machine; how many of them are copies. A conversation of which both have a part is added up.
-fn merge(all: &mut Trial, one: Trial, path: &str) -> Result<usize, String> {
+/// Adds the lines of another file; how many of its conversations are copies. What two machines have of one conversation adds up in its unit.
+fn merge(all: &mut Trial, one: Trial) -> Result<usize, String> {
+    let before = all.conversations.len();
     let mut copies = 0;
     for line in one.conversations {
-        let (unit, arm) = (&line.unit.unit, &line.unit.arm);
-        let mut known = all.conversations.iter().map(|line| &line.unit);
-        if let Some(other) = known.find(|known| known.unit == *unit && known.arm != *arm) {
+        let (UnitLine { unit, arm, .. }, known) = (&line.unit, &all.conversations[..before]);
+        let other = known.iter().find(|it| it.unit.unit == *unit && it.unit.arm != *arm);
+        if let Some(other) = other {
             return Err(format!(
-                "{path}: unit {unit} is in arm {arm}, and in {} in a file before; files of machines that share units need one file of a trial, \
-                 or --no-guard",
-                other.arm
+                "unit {unit} is in arm {arm}, and in {} in a file before; files of machines that share units need one file of a trial, or \
+                 --no-guard",
+                other.unit.arm
             ));
         }
-        let mut known = all.conversations.iter_mut();
-        match known.find(|known| known.conversation == line.conversation) {
-            Some(known) if *known == line => copies += 1,
-            Some(known) => known.unit.add_part(&line.unit),
-            None => all.conversations.push(line),
+        match known.contains(&line) {
+            true => copies += 1,
+            false => all.conversations.push(line),
         }
     }
-    for stop in one.stops {
-        if all.is_open(&stop.stopped) {
-            all.stops.push(stop);
-        }
-    }
+    let stops = one.stops.into_iter().filter(|stop| all.is_open(&stop.stopped));
+    let stops: Vec<_> = stops.collect();
+    all.stops.extend(stops);
     Ok(copies)
 }
 
@@ -114,12 +112,12 @@ pub(super) fn units(
         units[at].conversations += 1;
         places.insert(line.conversation.clone(), at);
     }
-    let mut table = None;
-    if let Some((path, text)) = outcomes {
+    let table = outcomes.map(|(path, text)| {
         let joined = join(&mut units, &places, trial.head.seed, text);
-        let joined = joined.map_err(|why| format!("{path}:{why}"))?;
-        table = Some(OutcomeTable { path: path.to_owned(), ..joined });
-    }
+        let table = joined.map_err(|why| format!("{path}:{why}"))?;
+        Ok::<_, String>(OutcomeTable { path: path.to_owned(), ..table })
+    });
+    let table = table.transpose()?;
     // A unit of which no request was answered says nothing.
     units.retain(|TrialUnit { line: UnitLine { sums, .. }, .. }| {
         sums.calls + sums.refusals + sums.failures > 0
@@ -133,69 +131,27 @@ fn join(
     seed: u64,
     text: &str,
 ) -> Result<OutcomeTable, String> {
-    let content = short_hash(text.as_bytes());
-    let mut table = OutcomeTable { content, ..OutcomeTable::default() };
-    let mut reader =
-        csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
-    let head = reader.headers().map_err(|error| format!("1: {error}"))?.clone();
-    let column = |name: &str| head.iter().position(|column| column.eq_ignore_ascii_case(name));
-    let figures = ["solved", "score", "seconds"].map(column);
-    let named = column("unit").or(column("conversation"));
-    let named = named.filter(|_| figures.iter().any(Option::is_some)).ok_or(
-        "1: the table has no column `unit` or `conversation`, or none of `solved`, `score`, `seconds`; it begins as\nunit,solved\ntask-1,1",
-    )?;
-    let mut lines: BTreeMap<usize, u64> = BTreeMap::new();
-    for record in reader.records() {
-        let line = |at: Option<&csv::Position>| at.map_or(0, csv::Position::line);
-        let record = record.map_err(|error| format!("{}: {error}", line(error.position())))?;
-        let line = line(record.position());
-        let name = record.get(named).unwrap_or_default();
-        table.rows += 1;
-        let found = places.get(name).or_else(|| places.get(&unit_name(seed, name)));
-        let Some(&at) = found else {
-            table.unknown.push(name.to_owned());
-            continue;
-        };
-        if let Some(before) = lines.insert(at, line) {
-            return Err(format!(
-                "{line}: `{name}` has an outcome in line {before} already; a unit has one row"
-            ));
-        }
-        let number = |column: Option<usize>| {
-            let text = column.and_then(|at| record.get(at)).unwrap_or_default();
-            number(text).map_err(|why| format!("{line}: {why}"))
-        };
-        let [solved, score, seconds] = figures;
-        let unit = &mut units[at];
-        unit.name = Some(name.to_owned());
-        (unit.solved, unit.score) = (number(solved)?, number(score)?);
-        unit.seconds = number(seconds)?.unwrap_or(unit.seconds);
-        if let Some(value) = unit.solved.filter(|value| ![0.0, 1.0].contains(value)) {
-            return Err(format!(
-                "{line}: `solved` is {value}, and must be 1 or 0; a column `score` takes any number"
-            ));
-        }
-    }
-    table.found = lines.len();
-    if let (0, [first, ..]) = (table.found, &*table.unknown) {
-        return Err(format!(
-            "2: no row is of this trial, such as `{first}`; a unit is what the header x-foldback-unit named, a conversation what \
-             x-foldback-conversation said",
-        ));
+    let rows = outcomes::read(text)?;
+    let place = |OutcomeRow { name, solved, .. }: &OutcomeRow| match solved {
+        Some(value) if ![0.0, 1.0].contains(value) => Err(format!(
+            "`solved` is {value}, and must be 1 or 0; a column `score` takes any number"
+        )),
+        _ => Ok(places.get(name).or_else(|| places.get(&unit_name(seed, name))).copied()),
+    };
+    let JoinedRows { found, unknown } = outcomes::join(&rows, place, NAMES)?;
+    for (at, row) in &found {
+        let unit = &mut units[*at];
+        unit.name = Some(row.name.clone());
+        (unit.solved, unit.score) = (row.solved, row.score);
+        unit.seconds = row.seconds.unwrap_or(unit.seconds);
     }
     let missing = units.iter().filter(|unit| unit.name.is_none());
-    table.missing = missing.map(|unit| unit.line.unit.clone()).collect();
-    Ok(table)
-}
-
-fn number(text: &str) -> Result<Option<f64>, String> {
-    match text.to_ascii_lowercase().as_str() {
-        "" => Ok(None),
-        "true" | "yes" => Ok(Some(1.0)),
-        "false" | "no" => Ok(Some(0.0)),
-        lower => match lower.parse() {
-            Ok(number) if f64::is_finite(number) => Ok(Some(number)),
-            _ => Err(format!("`{text}` is no number; write 1 or 0, true or false, or a number")),
-        },
-    }
+    Ok(OutcomeTable {
+        path: String::new(),
+        content: short_hash(text.as_bytes()),
+        rows: rows.len(),
+        found: found.len(),
+        unknown,
+        missing: missing.map(|unit| unit.line.unit.clone()).collect(),
+    })
 }

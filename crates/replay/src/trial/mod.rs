@@ -84,7 +84,7 @@ enum By {
 type Sums = fn(&TrialUnit) -> Option<[f64; 2]>;
 
 /// The figures of an arm, by their names in documents.
-const FIGURES: [(&str, By, Sums); 9] = [
+const FIGURES: [(&str, By, Sums); 10] = [
     ("usd", By::Ratio, |unit| Some([unit.usd()?, 1.0])),
     ("usd_per_solved", By::Ratio, |unit| Some([unit.usd()?, unit.solved?])),
     ("solved", By::Difference, |unit| Some([unit.solved?, 1.0])),
@@ -92,8 +92,9 @@ const FIGURES: [(&str, By, Sums); 9] = [
     ("calls", By::Ratio, |unit| Some([unit.line.sums.calls as f64, 1.0])),
     ("repeats", By::Difference, |unit| Some([unit.line.sums.repeats as f64, 1.0])),
     ("refused_edits", By::Nothing, |unit| Some([unit.line.sums.refused_edits as f64, 1.0])),
-    ("user_again", By::Nothing, |unit| Some([unit.line.sums.user_again as f64, 1.0])),
     ("seconds", By::Nothing, |unit| Some([unit.seconds, 1.0])),
+    ("refusals", By::Nothing, |unit| Some([unit.line.sums.refusals as f64, 1.0])),
+    ("failures", By::Nothing, |unit| Some([unit.line.sums.failures as f64, 1.0])),
 ];
 
 /// An arm.
@@ -104,16 +105,10 @@ pub struct ArmResult {
     pub arm: TrialArm,
     /// Its units.
     pub units: usize,
-    /// By name: `usd`, `calls`, `repeats`, `refused_edits`, `user_again` and `seconds` of a unit, the mean `score`, the share `solved`,
-    /// and `usd_per_solved`, the dollars of all units with an outcome to those that were solved.
+    /// By name, means over units: `usd`, `calls`, `repeats`, `refused_edits`, `seconds`, `refusals`, `failures`, `score`, the
+    /// share `solved`, and `usd_per_solved`, the dollars of all units with an outcome to those that were solved.
     #[serde(flatten)]
     pub figures: BTreeMap<&'static str, Metric>,
-    /// Requests that were refused.
-    pub refusals: u64,
-    /// Requests that got no answer.
-    pub failures: u64,
-    /// Answers whose price is not known.
-    pub unpriced: u64,
 }
 
 /// An arm against the first one.
@@ -216,14 +211,7 @@ impl ArmResult {
             let most = if name == "solved" { 1.0 } else { f64::INFINITY };
             (name, Metric::new(estimate.within(0.0, most), "no unit says"))
         };
-        Self {
-            arm: arm.clone(),
-            units: count,
-            figures: FIGURES.map(metric).into(),
-            refusals: units().map(|unit| unit.line.sums.refusals).sum(),
-            failures: units().map(|unit| unit.line.sums.failures).sum(),
-            unpriced: units().map(|unit| unit.line.sums.unpriced).sum(),
-        }
+        Self { arm: arm.clone(), units: count, figures: FIGURES.map(metric).into() }
     }
 }
 

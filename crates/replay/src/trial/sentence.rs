@@ -1,7 +1,7 @@
 //! What a trial says, in one sentence, and the reasons to doubt it.
 
 use super::{ArmDifference, ArmResult, TrialResult};
-use crate::compare::Difference;
+use crate::compare::{Difference, SampleSize};
 use crate::number::{change, count, count_of, money, percent, points};
 use std::collections::BTreeSet;
 
@@ -37,45 +37,34 @@ impl TrialResult {
             };
             return format!("Use {}: {}.{unknown}", it.arm, told(arm, first, it));
         }
-        let (mut why, mut open) = (String::new(), Vec::new());
-        for it in &self.contrasts {
-            let is_worse = it.figures["usd"].costs_more() || solves_less(it);
-            if !is_worse {
-                open.push(it);
-            }
-            let told = match (it.figures["usd"].saves(), is_worse) {
-                (true, true) => "costs less, and likely solves less",
-                (true, false) if is_stopped(it) => "costs less, and the guard stopped it",
-                (true, false) => "costs less, but not for each unit that is solved",
-                (false, true) => "likely costs more or solves less",
-                (false, false) => continue,
-            };
-            why += &format!("{} {told}. ", it.arm);
-        }
         let name = &first.arm.name;
-        if open.is_empty() {
-            return format!("Stay with {name}: every other arm likely costs more or solves less.");
+        let is_open = |it: &&ArmDifference| {
+            !it.figures["usd"].costs_more() && !solves_less(it) && !is_stopped(it)
+        };
+        let needed = self.contrasts.iter().filter(is_open).map(|it| it.needed);
+        let needed: Vec<Option<SampleSize>> = needed.collect();
+        match needed.is_empty() {
+            true => format!(
+                "Stay with {name}: every other arm likely costs more, likely solves less, or was stopped."
+            ),
+            false => format!("No arm can be recommended over {name} yet. {}", self.more(&needed)),
         }
-        format!("{why}No arm can be recommended over {name} yet. {}", self.more(&open))
     }
 
-    /// How many more units would tell.
-    fn more(&self, open: &[&ArmDifference]) -> String {
+    /// How many more units would tell. All arms grow alike.
+    fn more(&self, needed: &[Option<SampleSize>]) -> String {
         let units = self.units.len();
-        let needed = open.iter().filter_map(|it| it.needed);
-        let worst = needed.max_by(|a, b| (a.five_percent * b.here).cmp(&(b.five_percent * a.here)));
-        let Some(size) = worst else { return String::new() };
-        // All arms grow alike.
-        let more =
-            |needed: usize| (needed * units).div_ceil(size.here.max(1)).saturating_sub(units);
-        match (more(size.five_percent), more(size.ten_percent)) {
-            (0, _) => "A difference of 5 % would likely have shown.".to_owned(),
-            (five, 0) => format!(
-                "A difference of 10 % would likely have shown; for one of 5 % it takes about {five} more units."
-            ),
-            (five, ten) => {
+        let more = |of: fn(SampleSize) -> usize| {
+            let needed =
+                needed.iter().flatten().map(|it| (of(*it) * units).div_ceil(it.here.max(1)));
+            Some(needed.max()?.saturating_sub(units))
+        };
+        match (more(|it| it.ten_percent), more(|it| it.five_percent)) {
+            (_, Some(0)) => "A difference of 5 % would likely have shown.".to_owned(),
+            (Some(ten), Some(five)) => {
                 format!("It takes about {ten} more units to tell 10 % apart, and {five} for 5 %.")
             }
+            _ => String::new(),
         }
     }
 
@@ -100,22 +89,12 @@ impl TrialResult {
                 models.into_iter().collect::<Vec<_>>().join(", ")
             ));
         }
-        if self.outcomes.as_ref().is_some_and(|table| !table.missing.is_empty()) {
-            let missing = || self.units.iter().filter(|unit| unit.name.is_none());
-            let by_arm = self.arms.iter().map(|ArmResult { arm, .. }| {
-                let of_arm = missing().filter(|unit| unit.line.arm == arm.name);
-                format!("{} of {}", of_arm.count(), arm.name)
-            });
+        let missing = self.units.iter().filter(|unit| unit.name.is_none()).count();
+        if self.outcomes.is_some() && missing > 0 {
             out.push(format!(
-                "{} of {} units have no outcome ({}). If runs that failed are missing, the shares solved are too high.",
-                missing().count(),
-                self.units.len(),
-                by_arm.collect::<Vec<_>>().join(", ")
+                "{missing} of {} units have no outcome. If runs that failed are missing, the shares solved are too high.",
+                self.units.len()
             ));
-        }
-        let failures: u64 = lines().map(|line| line.sums.failures).sum();
-        if failures * 20 > lines().map(|line| line.sums.calls).sum() {
-            out.push(format!("{} got no answer from the provider.", count(failures, "request")));
         }
         out
     }

@@ -216,19 +216,19 @@ impl Agent {
     }
 }
 
-/// What is advised for the settings of an agent.
+/// What is advised for the settings of an agent: to set the values of the cheapest trial, or why they are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SettingsAdvice {
-    /// To set the values of this trial.
-    Change(usize),
-    /// To leave the settings: nothing that keeps enough was cheaper on the sessions that are for choosing.
+    /// To set them.
+    Change,
+    /// Nothing that keeps enough was cheaper on the sessions that are for choosing.
     NothingCheaper,
-    /// To leave the settings: on the sessions held out this trial is not cheaper beyond noise.
-    Noise(usize),
-    /// To leave the settings: on the sessions held out this trial keeps too little, or fails a gate.
-    Forgets(usize),
-    /// To leave the settings: no session was held out to check this trial on.
-    Unchecked(usize),
+    /// On the sessions held out it is not cheaper beyond noise.
+    Noise,
+    /// On the sessions held out it keeps too little, or fails a gate.
+    Forgets,
+    /// No session was held out to check it on.
+    Unchecked,
 }
 
 /// The trial of the present settings.
@@ -256,14 +256,14 @@ pub fn advice(tuned: &Tuned, cheapest: Option<usize>, keep: f64) -> SettingsAdvi
     let Some(at) = cheapest else { return SettingsAdvice::NothingCheaper };
     let (trial, own) = (&tuned.trials[at], today(tuned).and_then(|own| own.report.as_ref()));
     let (Some(report), Some(own)) = (&trial.report, own) else {
-        return SettingsAdvice::Unchecked(at);
+        return SettingsAdvice::Unchecked;
     };
     let net = trial.against_own.as_ref().map(|against| &against.net);
     let is_cheaper = net.is_some_and(|net| !net.tie && net.hi.is_some_and(|most| most < 1.0));
     let kept = report.frr_obs_far.value.zip(own.frr_obs_far.value);
     match (is_cheaper, kept.is_none_or(|(kept, own)| kept >= own * keep) && report.gate.passed) {
-        (false, _) => SettingsAdvice::Noise(at),
-        (true, false) => SettingsAdvice::Forgets(at),
-        (true, true) => SettingsAdvice::Change(at),
+        (false, _) => SettingsAdvice::Noise,
+        (true, false) => SettingsAdvice::Forgets,
+        (true, true) => SettingsAdvice::Change,
     }
 }

@@ -57,24 +57,21 @@ fn plot(
         let units = result.units.iter().filter(|unit| unit.line.arm == arm.arm.name);
         let units = units.filter_map(|unit| Some((unit, figure(unit)?)));
         for (number, (unit, value)) in (0..).zip(units) {
+            let class = if unit.solved == Some(0.0) { "unit unsolved" } else { "unit" };
+            let name = text(unit.name.as_deref().unwrap_or(&unit.line.unit));
+            // Dots that would hide each other are spread.
+            let (x, y) = (x(value), middle - 10 + number * 7 % 5 * 5);
+            let value = form(value);
             let _ = writeln!(
                 out,
-                "<circle class=\"unit{}\" cx=\"{}\" cy=\"{}\" r=\"4\"><title>{}: {}</title></circle>",
-                if unit.solved == Some(0.0) { " unsolved" } else { "" },
-                x(value),
-                // Dots that would hide each other are spread.
-                middle - 10 + number * 7 % 5 * 5,
-                text(unit.name.as_deref().unwrap_or(&unit.line.unit)),
-                form(value),
+                "<circle class=\"{class}\" cx=\"{x}\" cy=\"{y}\" r=\"4\"><title>{name}: {value}</title></circle>"
             );
         }
         if let Some(mean) = arm.figures[name].value {
+            let (x, y, mean) = (x(mean), middle - 18, form(mean));
             let _ = writeln!(
                 out,
-                "<path class=\"mean\" d=\"M{} {}v36\"><title>mean {}</title></path>",
-                x(mean),
-                middle - 18,
-                form(mean),
+                "<path class=\"mean\" d=\"M{x} {y}v36\"><title>mean {mean}</title></path>"
             );
         }
     }

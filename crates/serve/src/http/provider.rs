@@ -7,6 +7,9 @@
 use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, Method};
 use foldback_providers::wire::Dialect;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
 
 /// A provider that needs no address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,39 +151,28 @@ pub(crate) fn dialect(method: &Method, path: &str, anywhere: bool) -> Option<Dia
     .map(|(_, dialect)| dialect)
 }
 
-/// What follows `/v1/` in paths that only Anthropic has.
-const ANTHROPICS: [&str; 3] = ["messages", "complete", "organizations"];
+/// Whose paths and keys are.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Owned {
+    paths: BTreeMap<Family, Vec<String>>,
+    keys: BTreeMap<Owner, Vec<String>>,
+    headers: BTreeMap<Owner, Vec<String>>,
+}
 
-/// What follows `/v1/` in paths that only OpenAI has.
-const OPENAIS: [&str; 24] = [
-    "assistants",
-    "audio",
-    "batches",
-    "chat",
-    "chatkit",
-    "completions",
-    "containers",
-    "conversations",
-    "edits",
-    "embeddings",
-    "evals",
-    "fine-tunes",
-    "fine_tuning",
-    "images",
-    "moderations",
-    "organization",
-    "projects",
-    "realtime",
-    "responses",
-    "threads",
-    "uploads",
-    "usage",
-    "vector_stores",
-    "videos",
-];
+/// Who has a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Family {
+    Anthropic,
+    OpenAi,
+    Both,
+}
 
-/// What follows `/v1/` in paths that both have; Gemini has models, too. Headers and keys tell whose they are.
-const BOTH: [&str; 3] = ["files", "models", "skills"];
+static OWNED: LazyLock<Owned> = LazyLock::new(|| {
+    let table = toml::from_str(include_str!("../../data/providers.toml"));
+    table.unwrap_or_else(|error| panic!("providers.toml: {error}"))
+});
 
 /// How all paths begin that only Gemini has.
 const GEMINIS: &str = "/v1beta/";
@@ -204,15 +196,17 @@ pub(crate) fn provider(path: &str, query: &str, headers: &HeaderMap) -> Result<P
         let method = ModelPath::parse(path).map(|named| named.method);
         method.is_some_and(|method| GENERATE.iter().chain(&OTHER_METHODS).any(|it| *it == method))
     };
-    let provider = match family {
+    let mut families = OWNED.paths.iter();
+    let known = families.find(|(_, names)| names.iter().any(|name| name == family));
+    let provider = match (family, known.map(|(family, _)| *family)) {
         _ if is_geminis => Provider::Gemini,
-        "models" if is_method() => Provider::Gemini,
-        family if ANTHROPICS.contains(&family) => Provider::Anthropic,
-        family if OPENAIS.contains(&family) => Provider::OpenAi,
-        family if BOTH.contains(&family) && anthropics() => Provider::Anthropic,
-        "models" if owners().any(|owner| owner == Owner::Google) => Provider::Gemini,
-        family if BOTH.contains(&family) => Provider::OpenAi,
-        _ => return Err(Stray::Path),
+        ("models", _) if is_method() => Provider::Gemini,
+        (_, Some(Family::Anthropic)) => Provider::Anthropic,
+        (_, Some(Family::OpenAi)) => Provider::OpenAi,
+        (_, Some(Family::Both)) if anthropics() => Provider::Anthropic,
+        ("models", _) if owners().any(|owner| owner == Owner::Google) => Provider::Gemini,
+        (_, Some(Family::Both)) => Provider::OpenAi,
+        (_, None) => return Err(Stray::Path),
     };
     let own = provider.owner();
     if owners().all(|owner| owner == own) { Ok(provider) } else { Err(Stray::Key) }
@@ -233,7 +227,8 @@ fn family<'a>(path: &'a str, before: &str) -> Option<&'a str> {
 }
 
 /// The issuer of a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
 enum Owner {
     Anthropic,
     OpenAi,
@@ -241,57 +236,16 @@ enum Owner {
     Other,
 }
 
-/// How keys begin, longer beginnings first. Any other key may be anybody's.
-const BEGINNINGS: [(&str, Owner); 28] = [
-    ("sk-ant-", Owner::Anthropic),
-    // OpenRouter.
-    ("sk-or-", Owner::Other),
-    ("sk-", Owner::OpenAi),
-    ("sess-", Owner::OpenAi),
-    ("AIza", Owner::Google),
-    ("AQ.", Owner::Google),
-    ("ya29.", Owner::Google),
-    // Groq, xAI, Perplexity, Cerebras, Fireworks, Together, NVIDIA, Replicate, Hugging Face, DigitalOcean.
-    ("gsk_", Owner::Other),
-    ("xai-", Owner::Other),
-    ("pplx-", Owner::Other),
-    ("csk-", Owner::Other),
-    ("fw_", Owner::Other),
-    ("tgp_v1_", Owner::Other),
-    ("nvapi-", Owner::Other),
-    ("r8_", Owner::Other),
-    ("hf_", Owner::Other),
-    ("doo_v1_", Owner::Other),
-    // GitHub, GitLab.
-    ("ghp_", Owner::Other),
-    ("gho_", Owner::Other),
-    ("ghu_", Owner::Other),
-    ("ghs_", Owner::Other),
-    ("ghr_", Owner::Other),
-    ("github_pat_", Owner::Other),
-    ("glpat-", Owner::Other),
-    // AWS, its Bedrock, Vercel.
-    ("AKIA", Owner::Other),
-    ("ABSK", Owner::Other),
-    ("bedrock-api-key-", Owner::Other),
-    ("vck_", Owner::Other),
-];
-
-/// Headers by which clients of one owner send keys, whatever those look like.
-const HEADERS: [(&str, Owner); 3] = [
-    ("x-goog-api-key", Owner::Google),
-    ("api-key", Owner::Other),
-    ("ocp-apim-subscription-key", Owner::Other),
-];
-
 /// Owners of the keys in a request, as far as they say so.
 fn owners<'a>(query: &'a str, headers: &'a HeaderMap) -> impl Iterator<Item = Owner> + 'a {
     let issuer = |key: &[u8]| {
-        let begins = |(beginning, _): &&(&str, Owner)| key.starts_with(beginning.as_bytes());
-        BEGINNINGS.iter().find(begins).map(|(_, owner)| *owner)
+        let all =
+            OWNED.keys.iter().flat_map(|(owner, keys)| keys.iter().map(move |key| (key, owner)));
+        let begins = all.filter(|(beginning, _)| key.starts_with(beginning.as_bytes()));
+        begins.max_by_key(|(beginning, _)| beginning.len()).map(|(_, owner)| *owner)
     };
-    let named = HEADERS.iter().filter(|(name, _)| headers.contains_key(*name));
-    let named = named.map(|(_, owner)| *owner);
+    let has = |names: &Vec<String>| names.iter().any(|name| headers.contains_key(name));
+    let named = OWNED.headers.iter().filter(move |(_, names)| has(names)).map(|(owner, _)| *owner);
     let sent = [AUTHORIZATION.as_str(), "x-api-key", "x-goog-api-key"];
     let sent = sent.into_iter().flat_map(|name| headers.get_all(name));
     let words = sent.flat_map(|value| value.as_bytes().split(|byte| b" \t,".contains(byte)));

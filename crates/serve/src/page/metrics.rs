@@ -11,8 +11,7 @@
 //! | `foldback_proxy_priced_total` | `protocol`, `by` |
 //! | `foldback_proxy_connections`, `foldback_proxy_descriptors`, `foldback_proxy_descriptor_limit` | |
 //! | `foldback_proxy_conversations`, `foldback_proxy_conversation_bytes` | |
-//! | `foldback_proxy_trial_units`, `foldback_proxy_trial_stopped`, `foldback_proxy_trial_harm` | `number`, `arm` |
-//! | `foldback_proxy_trial_failures_total` | |
+//! | `foldback_proxy_trial_stopped`, `foldback_proxy_trial_harm` | `number`, `arm` |
 //! | `foldback_proxy_evicted_total`, `foldback_proxy_journal_failures_total` | |
 //!
 //! Tokens are those of requests that were followed, by the strategy's estimator: as they came, and as they were sent
@@ -99,12 +98,9 @@ pub(crate) fn prometheus(numbers: &Numbers, arms: &Arms, summaries: Option<&Summ
     out + &arms.metrics.snapshot().prometheus()
 }
 
-/// The arms of a trial: their units by the file, and what the guard says.
+/// What the guard says of the arms of a trial.
 fn trial(out: &mut String, log: &TrialLog) {
-    let unwritten = log.unwritten_count();
-    let help = "Times that the file of the trial could not be written.";
-    single(out, "trial_failures_total", "counter", help, unwritten);
-    let Some((trial, units, evidence)) = log.now() else { return };
+    let Some((trial, _, evidence)) = log.now() else { return };
     let limit = guard::limit(trial.head.arms.len());
     let mut gauge = |name: &str, help: &str, value: &dyn Fn(&str) -> f64| {
         head(out, name, "gauge", help);
@@ -114,10 +110,8 @@ fn trial(out: &mut String, log: &TrialLog) {
                 writeln!(out, "foldback_proxy_{name}{{number=\"{number}\",arm=\"{arm}\"}} {value}");
         }
     };
-    let count = |arm: &str| units.iter().filter(|unit| unit.arm == arm).count() as f64;
     let stopped = |arm: &str| f64::from(u8::from(!trial.is_open(arm)));
     let harm = |arm: &str| evidence.get(arm).map_or(0.0, |it| it.amount / limit);
-    gauge("trial_units", "Units of an arm.", &count);
     gauge("trial_stopped", "Whether an arm gets no new units.", &stopped);
     gauge("trial_harm", "Evidence that an arm does harm; at 1 it is stopped.", &harm);
 }

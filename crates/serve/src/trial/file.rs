@@ -24,18 +24,18 @@ pub(super) fn open(path: &Path, head: &TrialHead) -> Result<(), String> {
     });
     let path = path.display();
     let found = found.map_err(|error| format!("{path}: {error}"))?;
-    let TrialHead { seed, arms, .. } = found.map_err(|why| format!("{path}:{why}"))?.head;
-    if (seed, &arms) == (head.seed, &head.arms) {
+    let there = found.map_err(|why| format!("{path}:{why}"))?.head;
+    if there.is_same_trial(head) {
         return Ok(());
     }
-    let arm = |arm: &TrialArm| format!("{} ({:.8}, weight {})", arm.name, arm.hash, arm.weight);
-    let [there, here] = [&arms, &head.arms].map(|arms| arms.iter().map(arm).collect::<Vec<_>>());
+    let [there, here] = [&there, head].map(|TrialHead { seed, arms, .. }| {
+        let arm = |arm: &TrialArm| format!("{} ({:.8}, weight {})", arm.name, arm.hash, arm.weight);
+        let arms: Vec<String> = arms.iter().map(arm).collect();
+        format!("seed {seed} and the arms {}", arms.join(", "))
+    });
     Err(format!(
-        "{path}:1: this file is of a trial with seed {seed} and the arms {}, and not of one with seed {} and the arms {}; a trial that \
-         changes in its middle says nothing, so begin another file (--trial-file)",
-        there.join(", "),
-        head.seed,
-        here.join(", ")
+        "{path}:1: this file is of a trial with {there}, and not of one with {here}; a trial that changes in its middle says nothing, so \
+         begin another file (--trial-file)"
     ))
 }
 

@@ -14,13 +14,12 @@ use foldback_live::trial::record::{
 use foldback_live::trial::{assign, guard};
 use foldback_providers::wire::Request;
 use lru::LruCache;
-use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Prompts of subagents that are remembered.
@@ -38,7 +37,8 @@ pub(crate) struct TrialLog {
     say: Say,
     /// Units by the prompts that their agents gave subagents.
     parents: Mutex<LruCache<Key, String>>,
-    unwritten: AtomicU64,
+    /// Whether it was said that the file can't be written.
+    unwritten: AtomicBool,
 }
 
 /// The place of a conversation in a trial.
@@ -60,7 +60,7 @@ impl TrialLog {
         let version = env!("CARGO_PKG_VERSION").to_owned();
         let head = TrialHead { foldback_trial: FORMAT, version, seed, arms };
         file::open(&path, &head).map_err(ServeError::Trial)?;
-        let (parents, unwritten) = (Mutex::new(LruCache::new(REMEMBERED)), AtomicU64::default());
+        let (parents, unwritten) = (Mutex::new(LruCache::new(REMEMBERED)), AtomicBool::default());
         Ok(Self { path, head, guard, clock, say, parents, unwritten })
     }
 
@@ -74,11 +74,6 @@ impl TrialLog {
         Some((trial, units, evidence))
     }
 
-    /// Times that the file could not be written.
-    pub(crate) fn unwritten_count(&self) -> u64 {
-        self.unwritten.load(Ordering::Relaxed)
-    }
-
     /// The place of a request, whose conversation begins in the trial if no proxy has seen it.
     pub(super) fn place(
         self: &Arc<Self>,
@@ -88,17 +83,16 @@ impl TrialLog {
     ) -> TrialPlace {
         let (seed, arms, messages) = (self.head.seed, &self.head.arms, request.messages());
         let start = unit::opening(messages);
-        let opening = assign::unit_name(seed, &keys[start].to_hex());
+        let opening = &*keys[start].to_hex();
+        let named = hints.name(request.body());
+        let own = named.as_deref().unwrap_or(opening);
         let mut prompts = unit::prompts(&messages[..start]).filter(|_| hints.named.is_none());
         let parent = prompts.find_map(|prompt| self.parents().get(&prompt).cloned());
-        let (spawned, named) = (parent.is_some(), hints.name(request.body()));
-        let own = || named.map_or_else(|| opening.clone(), |name| assign::unit_name(seed, &name));
-        let unit = parent.unwrap_or_else(own);
+        let unit = parent.unwrap_or_else(|| assign::unit_name(seed, own));
         let now = self.clock.now();
         let line = ConversationLine {
-            conversation: assign::conversation_name(seed, &unit, &opening),
-            opening,
-            spawned,
+            // By what each of its requests says, also where nobody knows its parent any more.
+            conversation: assign::conversation_name(seed, own, opening),
             unit: UnitLine {
                 arm: arms[assign::arm_of(seed, &unit, arms, |_| true)].name.clone(),
                 unit,
@@ -108,9 +102,8 @@ impl TrialLog {
                 ..UnitLine::default()
             },
         };
-        let may_be_spawned = hints.named.is_none() && !spawned;
-        let begun = |text: &mut _| self.find_or_begin(text, line.clone(), may_be_spawned);
-        let found = file::change(&self.path, begun).unwrap_or_else(|error| {
+        let found = file::change(&self.path, |text| self.find_or_begin(text, line.clone()));
+        let found = found.unwrap_or_else(|error| {
             self.unwritten(&error);
             line
         });
@@ -124,13 +117,8 @@ impl TrialLog {
         &self,
         text: &mut String,
         mut line: ConversationLine,
-        may_be_spawned: bool,
     ) -> io::Result<ConversationLine> {
-        // A subagent whose parent was met by another proxy, or before a restart.
-        let spawned = format!("\"opening\":\"{}\",\"spawned\":true", line.opening);
-        let spawned = may_be_spawned.then(|| file::find(text, &spawned)).flatten();
-        let known = spawned.or_else(|| file::find(text, &line.conversation));
-        if let Some((_, known)) = known {
+        if let Some((_, known)) = file::find(text, &line.conversation) {
             return Ok(known);
         }
         line.unit.arm = match file::find(text, &format!("\"unit\":\"{}\"", line.unit.unit)) {
@@ -164,7 +152,7 @@ impl TrialLog {
     }
 
     fn unwritten(&self, error: &io::Error) {
-        if self.unwritten.fetch_add(1, Ordering::Relaxed) == 0 {
+        if !self.unwritten.swap(true, Ordering::Relaxed) {
             (self.say)(&format!(
                 "the file of the trial can't be written, so answers are missing in it: {error}"
             ));
@@ -197,10 +185,7 @@ impl TrialPlace {
                 sums.output += usage.output_total();
             }
             sums.show(&self.shown);
-            let finish = said.and_then(|said| said.finish).map(|finish| json!(finish));
-            if let Some(Value::String(finish)) = finish {
-                *stop = finish;
-            }
+            *stop = said.and_then(|said| said.finish).or(*stop);
         });
     }
 

@@ -8,7 +8,6 @@ use crate::fold::Id;
 use foldback_live::follow::identity::Key;
 use foldback_live::journal::JournalError;
 use foldback_providers::wire::Dialect;
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
@@ -22,9 +21,6 @@ const ANSWERS: &str = ".answers.jsonl";
 
 /// The file in the folder that names the strategy which wrote it.
 const STRATEGY: &str = "strategy";
-
-/// The file in the folder with the windows that providers named, by model.
-const WINDOWS: &str = "windows.json";
 
 /// The file of a conversation's answers, beside its journal.
 pub(crate) fn answers(journal: &Path) -> PathBuf {
@@ -136,20 +132,6 @@ pub(crate) fn written_by(folder: &Path, strategy: &str) -> Option<String> {
     // Where it can't be written, the journals can't either, which is counted.
     let _ = write(&path, format!("{strategy}\n").as_bytes());
     before
-}
-
-/// The windows that providers named, by model.
-pub(crate) fn windows(folder: &Path) -> BTreeMap<String, u64> {
-    let stored = read(&folder.join(WINDOWS));
-    stored.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
-}
-
-/// Stores the windows that providers named.
-pub(crate) fn keep_windows(folder: &Path, windows: &BTreeMap<String, u64>) {
-    if let Ok(bytes) = serde_json::to_vec(windows) {
-        // Where it can't be written, the journals can't either, which is counted.
-        let _ = replace(&folder.join(WINDOWS), &bytes);
-    }
 }
 
 /// Replaces a file by one for its owner alone. The old one is whole until the new one is.

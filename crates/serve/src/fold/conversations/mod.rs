@@ -86,17 +86,16 @@ impl Conversations {
         metrics: Arc<Metrics>,
     ) -> Result<Self, JournalsError> {
         let most = NonZeroUsize::new(folding.max_conversations).unwrap_or(NonZeroUsize::MIN);
-        let known = folding.journal.as_deref().map(journals::windows).unwrap_or_default();
         let new = Self {
             table: Mutex::new(Table::new(folding.max_journals)),
             journal_read: Condvar::new(),
+            windows: Windows::new(folding.journal.as_deref()),
             folding,
             metrics,
             answers: Answers::new(most),
             sums: DashMap::new(),
             unwritten: AtomicU64::default(),
             said_elsewhere: Default::default(),
-            windows: Windows::new(known),
             say,
             threads,
         };
@@ -386,10 +385,7 @@ impl Conversations {
         if narrowed == limits || self.folding.strategy.refuses(narrowed).is_some() {
             return;
         }
-        if let Some(windows) = self.windows.learn(model, tokens) {
-            if let Some(folder) = &self.folding.journal {
-                journals::keep_windows(folder, &windows);
-            }
+        if self.windows.learn(model, tokens) {
             (self.say)(&format!(
                 "the provider of {model} takes {tokens} tokens, as it says; requests are folded for that window from now on \
                  (--window {tokens} says so from the start)"
