@@ -63,6 +63,12 @@ impl Clock for FixedClock {
 #[doc(hidden)]
 pub struct CountingIds(AtomicU64);
 
+impl Clone for CountingIds {
+    fn clone(&self) -> Self {
+        Self(AtomicU64::new(self.0.load(Ordering::Relaxed)))
+    }
+}
+
 impl IdSource for CountingIds {
     fn next(&self, kind: &str) -> String {
         format!("fold-{kind}-{}", self.0.fetch_add(1, Ordering::Relaxed) + 1)

@@ -1,6 +1,7 @@
 //! What tests share: sessions of messages, presets and setups, and what a probe sees where its view is changed.
 
 use crate::judge::cost::RegimeTable;
+use crate::judge::measures::Firings;
 use crate::judge::request::{Probe, Request, show};
 use crate::read::index::{Index, Tracker};
 use crate::run::drive::ReplayOptions;
@@ -88,11 +89,14 @@ pub(crate) fn observe(
     let none = Arc::new(strategy("none"));
     let mut conversation = talk::conversation(none, Limits::new(100_000, 1_000));
     let (mut tracker, mut cursor) = (Tracker::new(Arc::clone(index)), Cursor::default());
+    let mut firings = Firings::default();
     let mut tell = |conversation: &Conversation, call, answer: Option<&Message>| {
         let delta = &conversation.delta(&mut cursor);
         let change = &tracker.update(conversation, delta, call);
         let (tracker, meter) = (&tracker, conversation.meter(MeterId::OWN));
-        let request = Request { call, answer, conversation, meter, delta, tracker, change };
+        let written = &firings.look(call, conversation, meter, delta);
+        let request =
+            Request { call, answer, conversation, meter, delta, tracker, change, written };
         show(&mut [&mut *probe], &request);
     };
     for step in steps(session.log()) {

@@ -431,6 +431,12 @@ impl Conversation {
         &self.services
     }
 
+    /// The same, to be exchanged: a copy that goes on by itself needs a clock and ids of its own.
+    #[doc(hidden)]
+    pub fn services_mut(&mut self) -> &mut Services {
+        &mut self.services
+    }
+
     /// What the model would be sent, message by message.
     pub fn sent(&self) -> Vec<ShownMessage<'_>> {
         self.view.places().iter().map(|place| self.view.show(&self.history, *place)).collect()

@@ -22,7 +22,6 @@ pub use cost::FoldCost;
 use crate::fault::{FailedReplay, caught};
 use crate::judge::availability::Availability;
 use crate::judge::cost::{ServiceTerms, held};
-use crate::judge::measures::Measures;
 use crate::judge::request::Probe;
 use crate::judge::spent;
 use crate::parallel::in_parallel;
@@ -230,14 +229,12 @@ fn folded(
     let options = ReplayOptions { validate: false, ..setup.options(session, &preset.strategy) };
     let mut availability = Availability::new(Arc::clone(index));
     let mut tracer = Tracer::new(Arc::clone(index), detail);
-    let mut measures = Measures::new(Arc::clone(index));
     let mut binding = BindingProbe::new(index, cuts);
-    let mut probes: [&mut dyn Probe; 4] =
-        [&mut availability, &mut tracer, &mut measures, &mut binding];
+    let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut tracer, &mut binding];
     let replay = replay_forced(session, index, &preset.strategy, &options, &forced, &mut probes);
     let track = tracer.finish(&replay, &availability.finish());
     let bill = bill.replay(&replay);
-    let costs = bill.folds(cuts, &measures.finish().firings);
+    let costs = bill.folds(cuts, &replay.firings);
     let results = own.then(|| Results::new(index));
     let folds = cuts.iter().zip(costs).zip(binding.found).map(|((cut, cost), [rules, tasks])| {
         let modelled = cost.unwrap_or_default();

@@ -1,5 +1,6 @@
 //! What a measurement sees of a replay: each request, with what the view held.
 
+use crate::judge::measures::WrittenSummary;
 use crate::read::index::{Change, Tracker};
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
@@ -24,6 +25,8 @@ pub struct Request<'a> {
     pub tracker: &'a Tracker,
     /// What of that changed since the request before.
     pub change: &'a Change,
+    /// The messages with summaries that folds wrote since the request before.
+    pub(crate) written: &'a [WrittenSummary],
 }
 
 /// Looks on while a session is replayed: a measurement that needs to see what each request held.

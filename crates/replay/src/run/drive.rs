@@ -1,10 +1,11 @@
 //! Drives a conversation through a recorded session and measures every request.
 
 use crate::judge::cost::{RequestLog, call_of, start_of};
+use crate::judge::measures::{Firing, Firings};
 use crate::judge::request::{Probe, Request, show};
-use crate::judge::reread::Reader;
+use crate::judge::reread::{Reader, Readers};
 use crate::read::calibrate::{self, RecordedCache, Running, faithful_until, unrecorded};
-use crate::read::index::{Change, Index, RepeatedRead, Texts, Tracker};
+use crate::read::index::{Change, Index, RepeatedRead, Tracker};
 use crate::read::recorder::{Recorded, RecordedSummaries};
 use crate::read::scale::Scale;
 use crate::run::asked::{AskedInputs, WORDING};
@@ -17,7 +18,7 @@ use foldback_core::log::{Message, Usage};
 use foldback_core::meter::MeterId;
 use foldback_core::moment::Moment;
 use foldback_core::provider::Model;
-use foldback_core::services::{Clock as _, FixedClock, Observer, Services};
+use foldback_core::services::{Clock as _, CountingIds, FixedClock, Services};
 use foldback_core::stage::{CachePrices, Estimator, UsageReading, UsageSource};
 use foldback_core::step::{Step, steps};
 use foldback_core::strategy::Strategy;
@@ -68,6 +69,8 @@ pub struct Replay {
     pub rows: Vec<CallRow>,
     /// Totals.
     pub metrics: SessionMetrics,
+    /// Every change of the view, where a replay reads what is in view.
+    pub(crate) firings: Vec<Firing>,
     /// Every report of every stage, in order, with the number of the call that came next.
     pub reports: Vec<(usize, Report)>,
     /// The requests, for their bill.
@@ -87,13 +90,11 @@ pub(crate) fn conversation_for(
     session: &Session,
     strategy: Arc<Strategy>,
     options: &ReplayOptions,
-    observers: Vec<Arc<dyn Observer>>,
 ) -> (Conversation, Arc<FixedClock>) {
     let start = session.messages.iter().find_map(|message| message.at).unwrap_or(0);
     let clock = Arc::new(FixedClock::at(start));
     let mut services = Services::with_clock(Arc::clone(&clock) as _);
     services.model = options.completions.clone();
-    services.observers = observers;
     if strategy.summarizer.as_ref().is_some_and(|summarizer| summarizer.id() == Recorded::ID) {
         services.extensions.insert(RecordedSummaries::read(session));
     }
@@ -134,7 +135,7 @@ pub(crate) fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
 /// Replays a session under a strategy.
 pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> Replay {
     let mut driver = Driver::new(session, strategy, options, None);
-    block_on(options, driver.run(session, &mut []));
+    block_on(options, driver.run(&mut []));
     driver.finish()
 }
 
@@ -146,21 +147,9 @@ pub fn replay_with(
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
-    replay_and_read(session, index, strategy, options, probes).0
-}
-
-/// The same, and the texts that its compactions wrote.
-pub(crate) fn replay_and_read(
-    session: &Session,
-    index: &Arc<Index>,
-    strategy: &Arc<Strategy>,
-    options: &ReplayOptions,
-    probes: &mut [&mut dyn Probe],
-) -> (Replay, Texts) {
     let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
-    block_on(options, driver.run(session, probes));
-    let texts = driver.tracker.take().map(Tracker::into_texts).unwrap_or_default();
-    (driver.finish(), texts)
+    block_on(options, driver.run(probes));
+    driver.finish()
 }
 
 /// Replays a session that is folded at given places and nowhere else.
@@ -174,15 +163,31 @@ pub(crate) fn replay_forced(
 ) -> Replay {
     let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
     driver.fold_at(forced);
-    block_on(options, driver.run(session, probes));
+    block_on(options, driver.run(probes));
     driver.finish()
 }
 
+/// A request in the form in which it is sent.
+#[derive(Clone, Debug)]
+struct Settled {
+    /// Whether the provider refused it before.
+    refused: bool,
+    /// What changed since the request before.
+    delta: ViewDelta,
+    change: Change,
+}
+
 /// Drives one replay.
+#[derive(Clone)]
 pub(crate) struct Driver<'s> {
     options: &'s ReplayOptions,
+    /// Number of the step that comes next.
+    step: usize,
+    /// Its request, where the step was begun before this driver parted from another.
+    settled: Option<Settled>,
     conversation: Conversation,
     clock: Arc<FixedClock>,
+    ids: Arc<CountingIds>,
     asked: Arc<AskedInputs>,
     summary_inputs: Vec<SummaryInput>,
     meter: MeterId,
@@ -197,9 +202,14 @@ pub(crate) struct Driver<'s> {
     /// Up to where the requests have followed the conversation.
     sent: Cursor,
     requests: RequestLog,
-    tracker: Option<Tracker>,
+    pub(crate) tracker: Option<Tracker>,
+    firings: Firings,
     /// Reads again what the view lacks.
     pub(crate) reader: Option<Reader>,
+    /// Those for which another driver parts from this one before they read something.
+    pub(crate) readers: Option<Readers>,
+    /// The drivers that parted.
+    pub(crate) parted: Vec<Self>,
     /// Folds that are made whatever the policy says, in the order of their places, and how many of them were.
     forced: &'s [ForcedFold],
     made: usize,
@@ -230,20 +240,21 @@ impl<'s> Driver<'s> {
         options: &'s ReplayOptions,
         tracker: Option<Tracker>,
     ) -> Self {
-        let asked = Arc::new(AskedInputs::new(Arc::clone(&options.measure)));
-        let (mut conversation, clock) =
-            conversation_for(session, Arc::clone(strategy), options, vec![Arc::clone(&asked) as _]);
+        let (mut conversation, clock) = conversation_for(session, Arc::clone(strategy), options);
         let meter = conversation.add_meter(Arc::clone(&options.measure));
         let recorded_frame = session.frame.tokens(&**strategy.estimator());
         // Number of log messages up to which the recorder sent its whole log.
         let faithful_until = faithful_until(session).map_or(usize::MAX, |before| {
             session.messages.iter().take(before).filter(|message| !message.is_entry()).count()
         });
-        Self {
+        let mut driver = Self {
             options,
+            step: 0,
+            settled: None,
             conversation,
             clock,
-            asked,
+            ids: Arc::default(),
+            asked: Arc::new(AskedInputs::new(Arc::clone(&options.measure))),
             summary_inputs: Vec::new(),
             meter,
             session,
@@ -254,7 +265,10 @@ impl<'s> Driver<'s> {
             sent: Cursor::default(),
             requests: RequestLog::default(),
             tracker,
+            firings: Firings::default(),
             reader: None,
+            readers: None,
+            parted: Vec::new(),
             forced: &[],
             made: 0,
             added: 0,
@@ -270,12 +284,51 @@ impl<'s> Driver<'s> {
             broken: Vec::new(),
             inherited: BTreeSet::new(),
             turn: 0,
+        };
+        driver.inject();
+        driver
+    }
+
+    /// Gives the conversation the clock, the ids and the observer of this driver.
+    fn inject(&mut self) {
+        let services = self.conversation.services_mut();
+        services.clock = Arc::clone(&self.clock) as _;
+        services.ids = Arc::clone(&self.ids) as _;
+        services.observers = vec![Arc::clone(&self.asked) as _];
+    }
+
+    /// Lets other drivers part from this one where a call misses what they read.
+    fn part(&mut self, call: usize, settled: &Settled) {
+        let (Some(readers), Some(tracker)) = (&mut self.readers, &self.tracker) else { return };
+        for reader in readers.due(tracker, call) {
+            let driver = self.copy(settled, reader);
+            self.parted.push(driver);
         }
     }
 
-    pub(crate) async fn run(&mut self, session: &Session, probes: &mut [&mut dyn Probe]) {
-        let all = steps(session.log());
-        for (number, step) in all.iter().enumerate() {
+    /// A driver that goes on from here by itself and reads again what the view lacks.
+    fn copy(&mut self, settled: &Settled, reader: Reader) -> Self {
+        let parted = std::mem::take(&mut self.parted);
+        let mut tracker = self.tracker.take();
+        let mut copy = Self {
+            settled: Some(settled.clone()),
+            tracker: tracker.as_mut().map(Tracker::without_names),
+            reader: Some(reader),
+            readers: None,
+            clock: Arc::new(FixedClock::at(self.clock.now())),
+            ids: Arc::new((*self.ids).clone()),
+            asked: Arc::new(AskedInputs::new(Arc::clone(&self.options.measure))),
+            ..self.clone()
+        };
+        copy.inject();
+        (self.tracker, self.parted) = (tracker, parted);
+        copy
+    }
+
+    /// Runs to the end of the session.
+    pub(crate) async fn run(&mut self, probes: &mut [&mut dyn Probe]) {
+        let all = steps(self.session.log());
+        while let Some(step) = all.get(self.step) {
             self.force().await;
             match *step {
                 Step::Append(message) => self.append(message),
@@ -285,24 +338,29 @@ impl<'s> Driver<'s> {
                     }
                     self.at(moment, Signals::default()).await;
                     if moment == Moment::TurnEnd {
-                        self.wait(&all[number + 1..]).await;
+                        self.wait(&all[self.step + 1..]).await;
                     }
                 }
                 Step::Call { call, answer } => {
-                    let mut refused = self.settle(answer).await;
+                    let mut settled = match self.settled.take() {
+                        Some(settled) => settled,
+                        None => self.settle(answer).await,
+                    };
+                    self.part(call, &settled);
                     let start = start_of(&self.conversation, answer);
                     while let Some(read) = self.missed(call) {
-                        self.send(&read.answer, start, refused, probes);
+                        self.send(&read.answer, start, settled, probes);
                         self.read(&read).await;
-                        refused = self.settle(answer).await;
+                        settled = self.settle(answer).await;
                     }
-                    self.send(answer, start, refused, probes);
+                    self.send(answer, start, settled, probes);
                 }
                 Step::StepEnd { answer } => {
                     let usage = Some(self.usage(answer));
                     self.at(Moment::StepEnd, Signals { usage, instructions: None }).await;
                 }
             }
+            self.step += 1;
         }
         self.force().await;
         self.check();
@@ -312,8 +370,8 @@ impl<'s> Driver<'s> {
             last.overflow_detections += detections;
             last.tokens_pruned += pruned;
         }
-        let delta = self.conversation.delta(&mut self.sent);
-        self.show(probes, &delta, self.rows.len(), None);
+        let (delta, change) = self.follow();
+        self.show(probes, self.rows.len(), None, &delta, &change);
     }
 
     /// The agent waits for its user: the idle moment, if it comes before the next message. Nobody knows that a session is over, so it
@@ -354,28 +412,35 @@ impl<'s> Driver<'s> {
         }
     }
 
+    /// What changed since this was last asked.
+    fn follow(&mut self) -> (ViewDelta, Change) {
+        let delta = self.conversation.delta(&mut self.sent);
+        let (conversation, call) = (&self.conversation, self.rows.len());
+        let tracker = self.tracker.as_mut();
+        let change = tracker.map(|tracker| tracker.update(conversation, &delta, call));
+        (delta, change.unwrap_or_default())
+    }
+
     /// Shows probes the latest request, or the end of the session.
     fn show(
         &mut self,
         probes: &mut [&mut dyn Probe],
-        delta: &ViewDelta,
         call: usize,
         answer: Option<&Message>,
+        delta: &ViewDelta,
+        change: &Change,
     ) {
-        let mut change = Change::default();
-        if let Some(tracker) = &mut self.tracker {
-            change = tracker.update(&self.conversation, delta, call);
-        }
-        let followed = self.reader.as_ref().map(|reader| &reader.tracker);
-        let Some(tracker) = self.tracker.as_ref().or(followed) else { return };
+        let Some(tracker) = &self.tracker else { return };
         let (conversation, meter) = (&self.conversation, self.conversation.meter(self.meter));
-        let change = &change;
-        show(probes, &Request { call, answer, conversation, meter, delta, tracker, change });
+        let written = &self.firings.look(call, conversation, meter, delta);
+        let request =
+            Request { call, answer, conversation, meter, delta, tracker, change, written };
+        show(probes, &request);
     }
 
     /// What a call misses and has read again next.
     fn missed(&mut self, call: usize) -> Option<Arc<RepeatedRead>> {
-        self.reader.as_mut()?.next(&self.conversation, call)
+        self.reader.as_mut()?.next(self.tracker.as_ref()?, self.conversation.view(), call)
     }
 
     /// The answer to the latest request asks for something to be read again, and gets it.
@@ -383,8 +448,9 @@ impl<'s> Driver<'s> {
         let answer = self.conversation.append(Arc::clone(&read.answer));
         let result = self.conversation.append(Arc::clone(&read.result));
         self.added += 2;
-        if let Some(reader) = &mut self.reader {
-            reader.placed(read, answer, result);
+        if let (Some(reader), Some(tracker)) = (&mut self.reader, &mut self.tracker) {
+            reader.placed(read, result);
+            tracker.place_read(read, answer, result);
         }
         self.at(Moment::ToolResult, Signals::default()).await;
         let usage = Some(self.usage(&read.answer));
@@ -451,8 +517,8 @@ impl<'s> Driver<'s> {
         self.options.ceiling.or(self.options.limits.request_ceiling())
     }
 
-    /// Brings a request into the form in which it is sent; whether the provider refused it before.
-    async fn settle(&mut self, answer: &Arc<Message>) -> bool {
+    /// Brings a request into the form in which it is sent.
+    async fn settle(&mut self, answer: &Arc<Message>) -> Settled {
         if let Some(started) = answer.answer.as_ref().and_then(|answer| answer.started) {
             self.clock.advance(started);
         }
@@ -463,7 +529,8 @@ impl<'s> Driver<'s> {
         if refused && self.refused().await && too_long(self) {
             self.refused().await;
         }
-        refused
+        let (delta, change) = self.follow();
+        Settled { refused, delta, change }
     }
 
     /// Sends a request.
@@ -471,14 +538,14 @@ impl<'s> Driver<'s> {
         &mut self,
         answer: &Arc<Message>,
         start: Option<i64>,
-        refused: bool,
+        settled: Settled,
         probes: &mut [&mut dyn Probe],
     ) {
         self.check();
+        let Settled { refused, delta, change } = settled;
         let ceiling = self.ceiling();
         let input = self.measured();
         let frame = self.conversation.meter(self.meter).frame_tokens();
-        let delta = self.conversation.delta(&mut self.sent);
         let before = self.requests.requests().last().map(|request| request.input_tokens);
         let call = call_of(start, &*self.options.measure, answer);
         self.requests.send(&self.conversation, &delta, self.meter, call);
@@ -510,7 +577,7 @@ impl<'s> Driver<'s> {
             tokens_pruned,
             ..CallRow::default()
         });
-        self.show(probes, &delta, call, Some(answer));
+        self.show(probes, call, Some(answer), &delta, &change);
     }
 
     /// Messages of the recording so far.
@@ -565,9 +632,10 @@ impl<'s> Driver<'s> {
     }
 
     /// Checks the view against the providers' rules. The recording may break some by itself; only
-    /// what the un-compacted history does not break counts against the strategy.
+    /// what the un-compacted history does not break counts against the strategy. With reads made again nothing is checked: the
+    /// first replay was.
     fn check(&mut self) {
-        if !self.options.validate {
+        if !self.options.validate || self.reader.is_some() {
             return;
         }
         let findings = self.monitor.check(&self.conversation);
@@ -589,6 +657,7 @@ impl<'s> Driver<'s> {
         Replay {
             rows: self.rows,
             metrics,
+            firings: self.firings.finish(),
             reports: self.reports,
             requests: self.requests,
             summary_inputs: self.summary_inputs,

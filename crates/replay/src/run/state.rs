@@ -52,8 +52,7 @@ pub fn stored(
     options: &ReplayOptions,
     ask: Ask,
 ) -> (Conversation, Vec<Report>) {
-    let (mut conversation, clock) =
-        conversation_for(session, Arc::clone(strategy), options, Vec::new());
+    let (mut conversation, clock) = conversation_for(session, Arc::clone(strategy), options);
     for (index, message) in session.messages.iter().enumerate() {
         conversation.append(Arc::clone(message));
         if session.folded.is_some_and(|folded| folded.until == index + 1) {

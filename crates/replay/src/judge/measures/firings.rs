@@ -9,10 +9,11 @@
 //! Folds after the last request (at the end of the last turn) are firings of a call that never came:
 //! their `call` is the number of calls.
 
-use crate::judge::request::Request;
 use crate::read::recorder::Recorded;
 use foldback_core::conversation::{Conversation, Fold};
+use foldback_core::delta::ViewDelta;
 use foldback_core::log::{EntryKind, Message};
+use foldback_core::meter::Meter;
 use foldback_core::outcome::SUMMARY_FORM;
 use foldback_core::plan::Slot;
 use std::collections::BTreeSet;
@@ -75,13 +76,10 @@ pub(crate) struct Firings {
 
 impl Firings {
     /// The messages with summaries that the folds since the last request wrote.
-    pub(crate) fn written(&mut self, request: &Request<'_>, folds: &[Fold]) -> Vec<WrittenSummary> {
+    fn written(&mut self, meter: &Meter, folds: &[Fold]) -> Vec<WrittenSummary> {
         let mut out = Vec::new();
         let mut take = |message: &Message| {
-            out.push(WrittenSummary {
-                text: message.shown_text(),
-                tokens: request.meter.measure(message),
-            });
+            out.push(WrittenSummary { text: message.shown_text(), tokens: meter.measure(message) });
         };
         for fold in folds {
             let entries = fold.plan.entries.iter();
@@ -100,14 +98,16 @@ impl Firings {
         out
     }
 
-    /// Takes over a request and the folds since the one before.
+    /// Takes over a request and the folds since the one before: the messages with summaries that they wrote.
     pub(crate) fn look(
         &mut self,
-        request: &Request<'_>,
-        folds: &[Fold],
-        written: &[WrittenSummary],
-    ) {
-        let Request { call, conversation, meter, delta, .. } = *request;
+        call: usize,
+        conversation: &Conversation,
+        meter: &Meter,
+        delta: &ViewDelta,
+    ) -> Vec<WrittenSummary> {
+        let folds = &conversation.folds()[delta.folds.clone()];
+        let written = self.written(meter, folds);
         let appended: u64 = conversation
             .history()
             .range(delta.appended.clone())
@@ -117,7 +117,7 @@ impl Firings {
         let before = self.view + appended;
         self.view = meter.view_tokens();
         if !delta.is_folded() {
-            return;
+            return written;
         }
         let (stand_ins, formless) = not_as_meant(conversation, folds);
         self.out.push(Firing {
@@ -134,6 +134,7 @@ impl Firings {
             formless,
             summary_tokens: written.iter().map(|summary| summary.tokens).sum(),
         });
+        written
     }
 
     pub(crate) fn finish(self) -> Vec<Firing> {

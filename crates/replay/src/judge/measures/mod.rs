@@ -9,53 +9,37 @@ mod summaries;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use firings::Firing;
+pub(crate) use firings::{Firing, Firings, WrittenSummary};
 
 use crate::judge::request::{Probe, Request};
 use crate::read::index::Index;
 use crate::stats::Share;
-pub(crate) use firings::Firings;
 use std::sync::Arc;
 use summaries::Reader;
 
-/// What a replay of a session gave.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct SessionMeasures {
-    /// Every change of the view.
-    pub firings: Vec<Firing>,
-    /// Distinct identifiers in each summary, and how many of them its source has.
-    pub summaries: Vec<Share>,
-}
-
 /// The probe. Give it to [`crate::replay_with`], then take what it found.
 #[derive(Clone, Debug)]
-pub(crate) struct Measures {
-    firings: Firings,
-    reader: Reader,
-}
+pub(crate) struct Measures(Reader);
 
 impl Measures {
     /// A probe over one session.
     pub(crate) fn new(index: Arc<Index>) -> Self {
-        Self { firings: Firings::default(), reader: Reader::new(index) }
+        Self(Reader::new(index))
     }
 
-    /// What was found.
-    pub(crate) fn finish(self) -> SessionMeasures {
-        SessionMeasures { firings: self.firings.finish(), summaries: self.reader.finish() }
+    /// Distinct identifiers in each summary, and how many of them its source has.
+    pub(crate) fn finish(self) -> Vec<Share> {
+        self.0.finish()
     }
 
-    /// Takes note of a firing and of the summaries that it wrote.
     fn update(&mut self, request: &Request<'_>) {
         let folds = &request.conversation.folds()[request.delta.folds.clone()];
-        let written = self.firings.written(request, folds);
         for edit in folds.iter().flat_map(|fold| &fold.plan.edits) {
-            self.reader.lay_over(&edit.text);
+            self.0.lay_over(&edit.text);
         }
-        for summary in &written {
-            self.reader.read(request.tracker, &summary.text);
+        for summary in request.written {
+            self.0.read(request.tracker, &summary.text);
         }
-        self.firings.look(request, folds, &written);
     }
 }
 

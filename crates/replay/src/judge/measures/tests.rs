@@ -27,7 +27,7 @@ fn session(reads: &[(&str, &str)], last: &str) -> Session {
     acted::session(messages)
 }
 
-fn run(session: &Session, acts: &[(usize, Act<'_>)]) -> SessionMeasures {
+fn run(session: &Session, acts: &[(usize, Act<'_>)]) -> Vec<Share> {
     let index = Arc::new(Index::new(session));
     let mut probe = Measures::new(Arc::clone(&index));
     acted::observe(session, &index, acts, &mut probe);
@@ -48,8 +48,8 @@ fn what_summaries_are_worth() {
         ("names the tool", "- `read_file` of first_name", (1, 2)),
     ];
     for (name, text, (kept, needed)) in table {
-        let measures = run(&session(&READS, ""), &[(2, Summarise(5, text))]);
-        assert_eq!(measures.summaries, [Share { kept, needed }], "{name}");
+        let supported = run(&session(&READS, ""), &[(2, Summarise(5, text))]);
+        assert_eq!(supported, [Share { kept, needed }], "{name}");
     }
 }
 
@@ -57,7 +57,7 @@ fn what_summaries_are_worth() {
 #[test]
 fn what_was_made_up_is_made_up_once() {
     let acts = [(1, Summarise(3, "third_name")), (2, Summarise(5, "third_name"))];
-    let supported = run(&session(&READS, ""), &acts).summaries;
+    let supported = run(&session(&READS, ""), &acts);
     assert_eq!(supported.iter().map(|share| share.kept).collect::<Vec<_>>(), [0, 1]);
 }
 
@@ -95,7 +95,7 @@ fn replayed(
     index: &Arc<Index>,
     preset: &str,
     limits: Limits,
-) -> (SessionMeasures, Replay) {
+) -> (Vec<Share>, Replay) {
     let strategy = Arc::new(strategy(preset));
     let options = options(limits, Arc::clone(strategy.estimator()));
     let mut measures = Measures::new(Arc::clone(index));
@@ -137,26 +137,25 @@ fn measures_agree(mut paths: Vec<PathBuf>) {
                 // Its policy counts in a unit of its own.
                 ("openhands-80", 48_000),
             ] {
-                let (measures, replay) =
+                let (supported, replay) =
                     replayed(session, &index, preset, Limits::new(window, 4_000));
                 let name = format!("{} under {preset}", path.display());
                 let firing = replay.rows.iter().filter(|row| !row.fired.is_empty());
                 let calls: Vec<usize> = firing.map(|row| row.call).collect();
-                let known = measures.firings.iter().map(|firing| firing.call);
+                let known = replay.firings.iter().map(|firing| firing.call);
                 let known: Vec<usize> = known.filter(|call| *call < replay.rows.len()).collect();
                 assert_eq!(known, calls, "{name}");
                 let frame = replay.conversation.meter(replay.meter).frame_tokens();
-                for firing in
-                    measures.firings.iter().filter(|firing| firing.call < replay.rows.len())
+                for firing in replay.firings.iter().filter(|firing| firing.call < replay.rows.len())
                 {
                     let sent = replay.rows[firing.call].input_tokens;
                     assert_eq!(frame + firing.after, sent, "{name}");
                 }
-                for share in &measures.summaries {
+                for share in &supported {
                     assert_eq!(share.kept, share.needed, "{name}");
                 }
-                summaries += measures.summaries.len();
-                assert!(preset != "none" || measures.firings.is_empty(), "{name}");
+                summaries += supported.len();
+                assert!(preset != "none" || replay.firings.is_empty(), "{name}");
             }
         }
     }

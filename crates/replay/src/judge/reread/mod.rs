@@ -1,7 +1,7 @@
 //! What forgetting costs: a replay in which what is missed is read again.
 //!
 //! A replay shows what a call needed and its view lacked: the old text of an edit, or a piece of a result that the call repeats word
-//! for word. A real agent would have read it again. [`replay_again`](crate::run::again) puts that read into the log before the call: one more
+//! for word. A real agent would have read it again. [Another replay](crate::run::again) puts that read into the log before the call: one more
 //! request, which is the view as it is; an answer that asks for the read; and its result. The strategy goes on from there, so
 //! what was read again is in view again, makes the view larger, may cause the next fold, and may be lost again.
 //!
@@ -24,21 +24,16 @@ pub(crate) use chance::CHANCE;
 pub(crate) use chance::Chance;
 pub(crate) use sources::Sources;
 
-use crate::read::index::{LogPart, RepeatedRead, Texts, Tracker};
-use foldback_core::conversation::Conversation;
-use foldback_core::delta::Cursor;
-use foldback_core::view::Pos;
+use crate::read::index::{LogPart, RepeatedRead, Tracker};
+use foldback_core::view::{Pos, View};
 use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Finds out what the view lacks and reads it again.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Reader {
     sources: Arc<Sources>,
     chance: f64,
-    pub(crate) tracker: Tracker,
-    /// Up to where the tracker has followed the conversation.
-    looked: Cursor,
     /// How often each excerpt was read.
     times: HashMap<sources::Excerpt, usize>,
     /// The sources that were read before the call that comes next, each with the place of its result.
@@ -48,12 +43,10 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    pub(crate) fn new(sources: &Arc<Sources>, texts: Texts, chance: f64) -> Self {
+    pub(crate) fn new(sources: &Arc<Sources>, chance: f64) -> Self {
         Self {
-            tracker: Tracker::of_texts(Arc::clone(sources.index()), texts),
             sources: Arc::clone(sources),
             chance,
-            looked: Cursor::default(),
             times: HashMap::new(),
             done: Vec::new(),
             reads: Vec::new(),
@@ -63,15 +56,11 @@ impl Reader {
     /// What is read next before a call, if anything is.
     pub(crate) fn next(
         &mut self,
-        conversation: &Conversation,
+        tracker: &Tracker,
+        view: &View,
         call: usize,
     ) -> Option<Arc<RepeatedRead>> {
-        if !self.sources.asks(call) {
-            return None;
-        }
-        let delta = conversation.delta(&mut self.looked);
-        self.tracker.update(conversation, &delta, call);
-        let (done, view) = (&self.done, conversation.view());
+        let done = &self.done;
         let wanted = |source| {
             let mut reads = done.iter().filter(|(read, _)| *read == source);
             match (reads.next(), reads.next()) {
@@ -80,7 +69,7 @@ impl Reader {
                 _ => false,
             }
         };
-        let Some(excerpt) = self.sources.next(&self.tracker, call, self.chance, wanted) else {
+        let Some(excerpt) = self.sources.next(tracker, call, self.chance, wanted) else {
             self.done.clear();
             return None;
         };
@@ -91,9 +80,32 @@ impl Reader {
         Some(read)
     }
 
-    /// A read stands in the conversation: its call and its result.
-    pub(crate) fn placed(&mut self, read: &Arc<RepeatedRead>, answer: Pos, result: Pos) {
+    /// The result of a read stands in the conversation.
+    pub(crate) fn placed(&mut self, read: &RepeatedRead, result: Pos) {
         self.done.push((read.source, result));
-        self.tracker.place_read(read, answer, result);
+    }
+}
+
+/// Readers that read nothing so far.
+#[derive(Clone, Debug)]
+pub(crate) struct Readers {
+    sources: Arc<Sources>,
+    chances: Vec<f64>,
+}
+
+impl Readers {
+    /// One for each chance.
+    pub(crate) fn new(sources: &Arc<Sources>, chances: &[f64]) -> Self {
+        Self { sources: Arc::clone(sources), chances: chances.to_vec() }
+    }
+
+    /// Those that read something before a call.
+    pub(crate) fn due(&mut self, tracker: &Tracker, call: usize) -> Vec<Reader> {
+        if self.chances.is_empty() {
+            return Vec::new();
+        }
+        let Some(least) = self.sources.least_draw(tracker, call) else { return Vec::new() };
+        let due = self.chances.extract_if(.., |chance| least < *chance);
+        due.map(|chance| Reader::new(&self.sources, chance)).collect()
     }
 }

@@ -82,7 +82,8 @@ impl Sources {
         }
     }
 
-    pub(super) fn index(&self) -> &Arc<Index> {
+    /// The index of the session.
+    pub(crate) fn index(&self) -> &Arc<Index> {
         &self.index
     }
 
@@ -160,11 +161,6 @@ impl Sources {
         let tokens = self.measure.counts(&result).total();
         let (answer, result) = (Arc::new(answer), Arc::new(result));
         RepeatedRead { answer, result, tokens, source: excerpt.source, excerpt: held }
-    }
-
-    /// Whether a call needs anything that can be read again.
-    pub(super) fn asks(&self, call: usize) -> bool {
-        !self.needs(call).is_empty()
     }
 
     fn needs(&self, call: usize) -> &[Need] {

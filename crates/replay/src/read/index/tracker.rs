@@ -176,14 +176,17 @@ impl Tracker {
         }
     }
 
-    /// The same that follows old texts and pieces alone, and no identifiers. It knows the texts of another replay.
-    pub(crate) fn of_texts(index: Arc<Index>, texts: Texts) -> Self {
-        Self { names: false, texts, ..Self::new(index) }
+    /// The same that follows old texts and pieces alone, and no identifiers. It is to have the texts that this one has read at the end.
+    pub(crate) fn without_names(&mut self) -> Self {
+        let texts = std::mem::take(&mut self.texts);
+        let copy = self.clone();
+        self.texts = texts;
+        Self { names: false, ..copy }
     }
 
-    /// What it read, for another replay of the session.
-    pub(crate) fn into_texts(self) -> Texts {
-        self.texts
+    /// What it reads, for another replay of the session.
+    pub(crate) fn texts(&mut self) -> &mut Texts {
+        &mut self.texts
     }
 
     /// Two messages of the conversation are no part of the log: an answer that has something read again, and its result.
@@ -397,7 +400,7 @@ impl Tracker {
             if let Content::Log(log) = content {
                 self.change.parts.push(log);
                 let is = |state| usize::from(state == State::Original);
-                if is(before) != is(now) {
+                if self.names && is(before) != is(now) {
                     let Self { index, gone, .. } = self;
                     for id in index.part(log).iter().chain(index.syntax(log).iter()) {
                         let count = &mut gone[*id as usize];

@@ -8,15 +8,14 @@ use super::record::{Knowledge, Record, Summaries};
 use crate::judge::availability::Availability;
 use crate::judge::cost::{HitShare, NamedTerms, ServiceTerms, held};
 use crate::judge::measures::Measures;
-use crate::judge::request::{Probe, Request};
+use crate::judge::request::Probe;
 use crate::judge::reread::{CHANCE, Sources};
-use crate::read::index::{Index, Texts};
+use crate::read::index::Index;
 use crate::read::recorder::{self, RecorderPolicy};
-use crate::run::again::replay_again;
+use crate::run::again::{ReplayAgain, replay_and_read_again};
 use crate::run::controls::Foresight;
-use crate::run::drive::{ReplayOptions, replay_and_read};
+use crate::run::drive::ReplayOptions;
 use crate::run::setup::{Preset, RequestSource, Setup};
-use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
 use std::sync::{Arc, OnceLock};
 
@@ -75,12 +74,15 @@ pub(super) fn replay(
     };
     let mut availability = Availability::new(Arc::clone(&shared.index));
     let mut measures = Measures::new(Arc::clone(&shared.index));
-    let mut missed = Missed { sources: Arc::clone(&shared.sources), least: None };
-    let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut measures, &mut missed];
-    let (replayed, mut texts) =
-        replay_and_read(session, &shared.index, strategy, &options, &mut probes);
-    let (findings, measures) = (availability.finish(), measures.finish());
-    let summaries = bill::summary_calls(&replayed.summary_inputs, &measures.firings);
+    let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
+    // A control that sees what comes does not see what would be read; a model would be asked for other summaries; of other
+    // controls no screen may show it.
+    let is_netted = seeing.is_none() && options.completions.is_none() && preset.net;
+    let chances: &[f64] = if is_netted { &[1.0, CHANCE.value] } else { &[] };
+    let (replayed, again) =
+        replay_and_read_again(session, &shared.sources, chances, strategy, &options, &mut probes);
+    let findings = availability.finish();
+    let summaries = bill::summary_calls(&replayed.summary_inputs, &replayed.firings);
     let log = &replayed.requests;
     let facts = facts_unknown
         .then(|| Facts::new(session, setup, &replayed.rows, log, &shared.held, &shared.recorder));
@@ -99,26 +101,14 @@ pub(super) fn replay(
     };
     let terms = context.terms(session.model.as_deref(), asked);
     let mut bills = bill::bills(&items, terms.iter());
-    // What breaks rules was found in the first replay.
-    let unchecked = ReplayOptions { validate: false, ..options.clone() };
-    let net = Net {
-        session,
-        sources: &shared.sources,
-        strategy,
-        options: &unchecked,
-        terms: &terms,
-        timed: items.timed,
-        held: &shared.held,
-    };
+    let net = Net { terms: &terms, timed: items.timed, held: &shared.held };
+    let mut again = again.map(|again| net.bills(again));
     let mut reads = Vec::new();
-    if seeing.is_some() || options.completions.is_some() || !preset.net {
-        // A control that sees what comes does not see what would be read; a model would be asked for other summaries; of other
-        // controls no screen may show it.
+    if !is_netted {
         let acted = replayed.metrics.compactions > 0;
         bills = bills.with_again(|_, bill| bill.again().filter(|_| !acted));
-    } else if let Some(least) = missed.least {
-        let (all, _) = net.bills(&mut texts, 1.0);
-        let likely = (least < CHANCE.value).then(|| net.bills(&mut texts, CHANCE.value));
+    } else if let Some((all, _)) = again.next() {
+        let likely = again.next();
         bills = bills.with_again(|at, bill| {
             let usd = likely.as_ref().map_or(Some(bill.usd), |(usd, _)| usd.get(at).copied());
             Some(RereadBill { usd: usd?, all_usd: *all.get(at)? })
@@ -144,7 +134,7 @@ pub(super) fn replay(
         limits: options.limits,
         metrics: replayed.metrics,
         must_keep: findings.must_keep,
-        summaries: Summaries::from_measures(&measures),
+        summaries: Summaries::new(&replayed.firings, &measures.finish()),
         rows,
         bills,
         inaction,
@@ -153,46 +143,21 @@ pub(super) fn replay(
     Ok((facts, record))
 }
 
-/// What is missed that can be read again, in the first replay.
-#[derive(Debug)]
-struct Missed {
-    sources: Arc<Sources>,
-    /// The least draw of anything that is missed: it is read again with every chance above that.
-    least: Option<f64>,
-}
-
-impl Probe for Missed {
-    fn call(&mut self, request: &Request<'_>) {
-        let draw = self.sources.least_draw(request.tracker, request.call);
-        let draws = self.least.into_iter().chain(draw);
-        self.least = draws.min_by(f64::total_cmp);
-    }
-}
-
 /// What a session costs with what was missed read again.
 struct Net<'a> {
-    session: &'a Session,
-    sources: &'a Arc<Sources>,
-    strategy: &'a Arc<Strategy>,
-    options: &'a ReplayOptions,
     terms: &'a [NamedTerms],
     timed: bool,
     held: &'a [Option<HitShare>],
 }
 
 impl Net<'_> {
-    /// The bills of a replay in which what is missed is read again with a chance, in the order of those of the first replay, and
-    /// its reads.
-    fn bills(&self, texts: &mut Texts, chance: f64) -> (Vec<f64>, Vec<(usize, u64)>) {
-        let known = std::mem::take(texts);
-        let Self { session, sources, strategy, options, .. } = self;
-        let again = replay_again(session, sources, known, chance, strategy, options);
-        *texts = again.texts;
-        let replayed = again.replay;
-        let summaries = bill::summary_calls(&replayed.summary_inputs, &again.firings);
-        let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
+    /// The bills of a replay in which what is missed is read again, in the order of those of the first replay, and its reads.
+    fn bills(&self, again: ReplayAgain) -> (Vec<f64>, Vec<(usize, u64)>) {
+        let ReplayAgain { replay, reads: made } = again;
+        let summaries = bill::summary_calls(&replay.summary_inputs, &replay.firings);
+        let turns: Vec<usize> = replay.rows.iter().map(|row| row.turn).collect();
         // A read goes out before the recorded call that it is for. No recording tells what the cache had of it.
-        let mut reads = again.reads.iter().peekable();
+        let mut reads = made.iter().peekable();
         let mut held = Vec::new();
         for (call, recorded) in self.held.iter().enumerate() {
             while reads.next_if(|(before, _)| *before == call).is_some() {
@@ -201,12 +166,12 @@ impl Net<'_> {
             held.push(*recorded);
         }
         let items = bill::Items {
-            log: &replayed.requests,
+            log: &replay.requests,
             held: &held,
             turns: &turns,
             timed: self.timed,
             summaries: &summaries,
         };
-        (bill::bills(&items, self.terms.iter()).usd(), again.reads)
+        (bill::bills(&items, self.terms.iter()).usd(), made)
     }
 }

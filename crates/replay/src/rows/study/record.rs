@@ -3,7 +3,7 @@
 use super::bill::Bills;
 use crate::fault::Fault;
 use crate::judge::availability::MustKeep;
-use crate::judge::measures::{Firing, SessionMeasures};
+use crate::judge::measures::Firing;
 use crate::judge::retention::Retention;
 use crate::run::totals::{CallRow, SessionMetrics};
 use crate::stats::Share;
@@ -84,10 +84,10 @@ pub struct Summaries {
 }
 
 impl Summaries {
-    pub(super) fn from_measures(measures: &SessionMeasures) -> Self {
+    pub(super) fn new(firings: &[Firing], supported: &[Share]) -> Self {
         let mut faithful = Share::default();
-        measures.summaries.iter().for_each(|share| faithful.add(*share));
-        let sum = |of: fn(&Firing) -> u64| measures.firings.iter().map(of).sum();
+        supported.iter().for_each(|share| faithful.add(*share));
+        let sum = |of: fn(&Firing) -> u64| firings.iter().map(of).sum();
         Self {
             faithful,
             asked: sum(|firing| firing.summaries),

@@ -1,7 +1,8 @@
 use super::*;
 use crate::acted::{call, options, session, strategy};
+use crate::judge::reread::Reader;
 use crate::read::index::Index;
-use crate::run::drive::replay_and_read;
+use crate::run::drive::replay_with;
 use foldback_core::Limits;
 use foldback_core::log::{Answer, Message, Part, Usage};
 use proptest::prelude::{ProptestConfig, prop, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -28,13 +29,26 @@ impl Bench {
 
     fn first(&self, preset: &str) -> Replay {
         let strategy = Arc::new(strategy(preset));
-        replay_and_read(&self.session, &self.index, &strategy, &self.options, &mut []).0
+        replay_with(&self.session, &self.index, &strategy, &self.options, &mut [])
     }
 
+    /// Replays that part from the first one, with those of the chances with which anything is read.
+    fn parted(&self, preset: &str, chances: &[f64]) -> Vec<ReplayAgain> {
+        let (strategy, sources) = (Arc::new(strategy(preset)), &self.sources);
+        let options = &self.options;
+        let replayed =
+            replay_and_read_again(&self.session, sources, chances, &strategy, options, &mut []);
+        replayed.1.collect()
+    }
+
+    /// A replay with a chance from the beginning of the session.
     fn again(&self, preset: &str, chance: f64) -> ReplayAgain {
+        let tracker = Tracker::new(Arc::clone(&self.index));
         let strategy = Arc::new(strategy(preset));
-        let texts = Texts::default();
-        replay_again(&self.session, &self.sources, texts, chance, &strategy, &self.options)
+        let mut driver = Driver::new(&self.session, &strategy, &self.options, Some(tracker));
+        driver.reader = Some(Reader::new(&self.sources, chance));
+        block_on(&self.options, driver.run(&mut []));
+        ReplayAgain::new(driver)
     }
 
     fn tokens(&self, message: &Message) -> u64 {
@@ -268,8 +282,20 @@ proptest! {
             prop_assert_eq!(&one.replay.rows, &two.replay.rows);
             prop_assert_eq!(&one.reads, &two.reads);
             prop_assert_eq!(one.replay.requests.requests(), two.replay.requests.requests());
-            // A request for each read, and each recorded answer once.
+            // What parts from the first replay is what is replayed from the beginning.
             let all = bench.again(preset, 1.0);
+            let whole = [&all, &one].into_iter().filter(|whole| !whole.reads.is_empty());
+            for (whole, parted) in whole.zip(bench.parted(preset, &[1.0, chance])) {
+                prop_assert_eq!(&whole.replay.rows, &parted.replay.rows);
+                prop_assert_eq!(&whole.reads, &parted.reads);
+                prop_assert_eq!(&whole.replay.firings, &parted.replay.firings);
+                prop_assert_eq!(&whole.replay.summary_inputs, &parted.replay.summary_inputs);
+                prop_assert_eq!(
+                    whole.replay.requests.requests(),
+                    parted.replay.requests.requests()
+                );
+            }
+            // A request for each read, and each recorded answer once.
             for again in [&one, &all] {
                 prop_assert_eq!(again.replay.rows.len(), first.rows.len() + again.reads.len());
             }
@@ -282,7 +308,7 @@ proptest! {
             if let Some((call, tokens)) = all.reads.first() {
                 let [before, made] = [sizes(&first), sizes(&all.replay)];
                 prop_assert_eq!(&before[..=*call], &made[..=*call]);
-                let acted = all.firings.iter().any(|firing| firing.call == call + 1);
+                let acted = all.replay.firings.iter().any(|firing| firing.call == call + 1);
                 prop_assert!(acted || made[call + 1] > made[*call] + tokens);
             }
         }
