@@ -7,7 +7,7 @@ use foldback_core::log::Message;
 use foldback_core::meter::MeterId;
 use foldback_core::moment::{Moment, Trigger};
 use foldback_core::registry::Registry;
-use foldback_core::stage::{Pruning, StageContext};
+use foldback_core::stage::{AnsweredViews, Pruning, StageContext};
 use foldback_core::strategy::Strategy;
 use foldback_testkit::talk;
 
@@ -41,8 +41,9 @@ pub(crate) fn conversation(
 /// What the strategy's first pruner proposes, beneath the guards.
 pub(crate) fn prune(conversation: &Conversation) -> Pruning {
     let strategy = conversation.strategy();
+    let answered = AnsweredViews::default();
     let context = StageContext {
-        answered_views: &[],
+        answered_views: &answered,
         prices: None,
         moment: Moment::TurnStart,
         trigger: Trigger::Auto,
