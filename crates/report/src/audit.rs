@@ -39,9 +39,6 @@ pub struct Audited {
 /// A compaction: the number of its session among those that have one, the session, and its number there.
 type Place<'a> = (usize, &'a Audit, usize, &'a Compaction);
 
-/// When a sign is explained.
-type Condition = dyn Fn(&Compaction, &AuditedFold) -> bool;
-
 impl Audited {
     /// The sessions of a run.
     pub fn new(
@@ -107,15 +104,6 @@ impl Audited {
         invented.chain([self.sentence.clone()]).chain(others).chain(checks)
     }
 
-    /// What recorders did and others would have done, where there is a compaction.
-    pub(crate) fn tables(&self, width: Width) -> String {
-        let mut out = String::new();
-        if self.places().next().is_some() {
-            self.compactions(&mut out, width);
-        }
-        out
-    }
-
     /// The sessions with compactions, call by call.
     pub fn walks(&self) -> impl Iterator<Item = &Walk> {
         self.sessions.iter().filter_map(|session| session.walk.as_ref())
@@ -132,8 +120,13 @@ impl Audited {
         })
     }
 
-    /// What recorders did and others would have done at the same places, and the sessions behind the numbers.
-    fn compactions(&self, out: &mut String, width: Width) {
+    /// What recorders did and others would have done at the same places, and the sessions behind the numbers; nothing without a
+    /// compaction.
+    pub(crate) fn tables(&self, width: Width) -> String {
+        let mut out = String::new();
+        if self.compacted().next().is_none() {
+            return out;
+        }
         let heads = [
             Head::words("#", ALWAYS),
             Head::number("call", ALWAYS),
@@ -154,25 +147,18 @@ impl Audited {
         out.push_str(
             "What your agents' own compactions did, and what others would have done there\n",
         );
-        table(out, width, &heads, rows.collect());
-        let mut legend = format!(
+        table(&mut out, width, &heads, rows.collect());
+        let legend = format!(
             "#: session and compaction; below it, indexed and the preset that reproduces the agent, at the same place and without a model · \
-             call: the one that came next, of all · by: the agent itself (auto), its user (hand), or after a refusal · tokens: of the requests \
-             before and after, by their provider; next: of the one after, as counted here · pause: since the message before, with the time \
-             that the compaction took where its end is recorded · $: the summary, and what the next call wrote to the cache again; cold: \
-             the cache had expired · names, texts: what calls needed and no longer had in view, within {NEAR} calls / up to the next \
-             compaction; texts are old texts of edits and pieces of results · again: results that were read again · rules, tasks: binding \
-             sentences of the user's and open tasks that the next request no longer said word for word, of all"
+             call: the one that came next, of all · by: the agent itself (auto), its user (hand), or after a refusal; copy: it counts in the \
+             session that this one goes on from · tokens: of the requests before and after, by their provider; next: of the one after, as \
+             counted here · pause: since the message before, with the time that the compaction took where its end is recorded · $: the \
+             summary, and what the next call wrote to the cache again; cold: the cache had expired · names, texts: what calls needed and no \
+             longer had in view, within {NEAR} calls / up to the next compaction; texts are old texts of edits and pieces of results; ≤: a \
+             sealed summary may hold some of it; ?: the recording does not hold what went · again: results that were read again · rules, \
+             tasks: binding sentences of the user's and open tasks that the next request no longer said word for word, of all"
         );
-        let any =
-            |is: &Condition| self.places().any(|(.., it)| own(it).is_some_and(|own| is(it, own)));
-        let rest: [(&str, &Condition); 3] = [
-            (" · ?: the recording does not hold what went", &|_, own| !own.folded),
-            (" · ≤: a sealed summary may hold some of it", &|_, own| own.sealed),
-            (" · copy: it counts in the session that this one goes on from", &|it, _| it.copied),
-        ];
-        legend.extend(rest.iter().filter(|(_, is)| any(is)).map(|(text, _)| *text));
-        wrap(out, "", "  ", &legend, width);
+        wrap(&mut out, "", "  ", &legend, width);
         out.push('\n');
         let folder = common_folder(self.compacted().map(|one| one.path.as_str()));
         for (at, session) in self.compacted().enumerate() {
@@ -183,12 +169,13 @@ impl Audited {
                 count(session.calls as u64, "call"),
                 session.usd.map_or_else(String::new, |usd| format!(", {}", dollars(usd, 2))),
             );
-            wrap(out, &format!("{:>3}  ", at + 1), "     ", &plain::line(&text), width);
+            wrap(&mut out, &format!("{:>3}  ", at + 1), "     ", &plain::line(&text), width);
         }
         if !folder.is_empty() {
-            wrap(out, "", "  ", &format!("all are in {folder}"), width);
+            wrap(&mut out, "", "  ", &format!("all are in {folder}"), width);
         }
         out.push('\n');
+        out
     }
 
     /// How far the other sessions were from a compaction.

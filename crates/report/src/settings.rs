@@ -4,74 +4,36 @@ use crate::number::{count, decimals, dollars};
 use crate::recommend::whose;
 use crate::terminal::{Width, measured, wrap};
 use crate::tune::value;
-use foldback_replay::tune::agents::{Agent, Setting, SettingsAdvice, today};
-use foldback_replay::tune::{Measured, PartSummary, Trial, Tuned};
+use foldback_replay::tune::agents::{AdvisedSettings, Agent, Setting, today};
+use foldback_replay::tune::{Measured, PartSummary, Trial};
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// Advice on the settings of an agent.
-#[derive(Clone, Copy, Debug)]
-pub struct Settings<'a> {
-    /// The agent.
-    pub agent: &'a Agent,
-    /// What its file says now, by key.
-    pub present: &'a BTreeMap<String, Value>,
-    /// All trials.
-    pub tuned: &'a Tuned,
-    /// The advice.
-    pub advice: SettingsAdvice,
-    /// The cheapest trial that keeps enough.
-    pub cheapest: Option<&'a Trial>,
-    /// The settings of the advised trial that differ from the present ones.
-    pub changed: &'a [(&'a Setting, Value)],
-    /// The lines that set them.
-    pub snippet: &'a str,
-    /// The settings file.
-    pub path: &'a str,
-}
-
-/// The advice as text.
-pub fn settings(of: Settings<'_>, width: Width) -> String {
-    let Settings { agent, tuned, advice, .. } = of;
-    let mut out = String::new();
+/// The advice as text. `present` is what the agent's file says now, by key; `snippet` are the lines that would change it.
+pub fn settings(
+    agent: &Agent,
+    present: &BTreeMap<String, Value>,
+    advised: &AdvisedSettings,
+    path: &str,
+    snippet: &str,
+    width: Width,
+) -> String {
+    let (mut out, tuned) = (String::new(), &advised.tuned);
     let Agent { title, version, preset, note, .. } = agent;
     let stands = format!("{title} ({version}), for which the preset {preset} stands.");
     wrap(&mut out, "", "", &stands, width);
     out.push('\n');
-    let held_out = tuned.report.as_ref().map(|part| count(part.sessions as u64, "session"));
-    let on = format!("the {} held out for the check", held_out.unwrap_or_default());
-    let why = match advice {
-        SettingsAdvice::Change => {
-            out.push_str(&format!("Write into {}:\n\n", of.path));
-            for line in of.snippet.lines() {
-                out.push_str(&format!("  {line}\n"));
-            }
-            String::new()
+    match advised.stay {
+        Some(why) => wrap(&mut out, "", "", &format!("Leave it as it is: {why}."), width),
+        None => {
+            out.push_str(&format!("Write into {path}:\n\n"));
+            snippet.lines().for_each(|line| out.push_str(&format!("  {line}\n")));
         }
-        SettingsAdvice::NothingCheaper if acted(tuned) == 0 => {
-            "no session came near a limit, so no value changed anything.".to_owned()
-        }
-        SettingsAdvice::NothingCheaper if !tuned.gates_passed => {
-            "under every value it sends what a provider refuses.".to_owned()
-        }
-        SettingsAdvice::NothingCheaper => {
-            "no value that keeps enough is cheaper on the sessions that it is chosen on.".to_owned()
-        }
-        SettingsAdvice::Noise => {
-            format!("what was cheapest is not cheaper beyond noise on {on}.")
-        }
-        SettingsAdvice::Forgets => {
-            format!("what saves keeps too little on {on}, or sends what a provider refuses.")
-        }
-        SettingsAdvice::Unchecked => "no session was left to check a change on.".to_owned(),
-    };
-    if !why.is_empty() {
-        wrap(&mut out, "", "", &format!("Leave it as it is: {why}"), width);
     }
     out.push('\n');
     let item = |out: &mut String, text: &str| wrap(out, "- ", "  ", text, width);
     for setting in &agent.settings {
-        item(&mut out, &what(of, setting));
+        item(&mut out, &what(setting, present, &advised.changed));
     }
     if let Some(first) = tuned.rejected.first() {
         let others = count(tuned.rejected.len() as u64, "configuration");
@@ -79,11 +41,13 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
             format!("not tried: {others}, the first {} because it {}", first.name, first.why);
         item(&mut out, &text);
     }
-    if let (Some(trial), Some(own), Some(part)) = (of.cheapest, today(tuned), &tuned.report)
+    let cheapest = advised.cheapest.and_then(|at| tuned.trials.get(at));
+    if let (Some(trial), Some(own), Some(part)) = (cheapest, today(tuned), &tuned.report)
         && let (Some(report), Some(own)) = (&trial.report, &own.report)
     {
         let heading = format!(
-            "On {on}, against the present settings (95 % intervals over sessions, prices of {}):",
+            "On the {} held out for the check, against the present settings (95 % intervals over sessions, prices of {}):",
+            count(part.sessions as u64, "session"),
             whose(&tuned.reporting.regime)
         );
         out.push('\n');
@@ -95,33 +59,31 @@ pub fn settings(of: Settings<'_>, width: Width) -> String {
     for caution in &tuned.cautions {
         wrap(&mut out, "", "", &format!("Caution: {caution}"), width);
     }
-    let held_out = tuned.report.as_ref().map_or(0, |part| part.sessions);
-    let sessions = count((tuned.tune.sessions + held_out) as u64, "session");
+    let parts = || [Some(&tuned.tune), tuned.report.as_ref()].into_iter().flatten();
     let tried = format!(
-        "{} tried on {sessions} ({} with a compaction). Replayed under the recorded actions; summaries are extractive, where the \
-         agent's model writes them.",
+        "{} tried on {} ({} with a compaction). Replayed under the recorded actions; summaries are extractive, where the agent's model \
+         writes them.",
         count(tuned.trials.len() as u64, "configuration"),
-        acted(tuned)
+        count(parts().map(|part| part.sessions as u64).sum(), "session"),
+        parts().map(|part| part.triggering).sum::<usize>()
     );
     wrap(&mut out, "", "", &tried, width);
     out
 }
 
-/// Sessions of both parts in which a configuration changed something.
-fn acted(tuned: &Tuned) -> usize {
-    tuned.tune.triggering + tuned.report.as_ref().map_or(0, |part| part.triggering)
-}
-
 /// A setting: its value now, and the advised one.
-fn what(of: Settings<'_>, setting: &Setting) -> String {
-    let now = match (of.present.get(&setting.key), &setting.default) {
+fn what(
+    setting: &Setting,
+    present: &BTreeMap<String, Value>,
+    changed: &BTreeMap<String, Value>,
+) -> String {
+    let now = match (present.get(&setting.key), &setting.default) {
         (Some(value), _) => format!("is {value}"),
         (None, Some(value)) => format!("is not set, which is {value}"),
         (None, None) => "is not set".to_owned(),
     };
-    let mut changed = of.changed.iter();
-    let tried = match changed.find(|(changed, _)| *changed == setting) {
-        Some((_, value)) => format!("the cheapest was {value}"),
+    let tried = match changed.get(&setting.key) {
+        Some(value) => format!("the cheapest was {value}"),
         None => {
             let tries: Vec<String> = setting.tries.iter().map(Value::to_string).collect();
             format!("tried were {}", tries.join(", "))

@@ -27,16 +27,13 @@ type Form = fn(f64) -> String;
 
 /// What a trial depends on, so that it can be repeated.
 pub fn manifest(result: &TrialResult) -> impl Serialize {
-    let TrialResult { version, seed, files, .. } = result;
-    let arms: Vec<_> = result.arms.iter().map(|arm| &arm.arm).collect();
-    let outcomes = result.outcomes.as_ref().map(|table| (&table.path, &table.content));
     json!({
         "schema": "foldback/trial-manifest/1",
-        "version": version,
-        "seed": seed,
-        "arms": arms,
-        "files": files,
-        "outcomes": outcomes,
+        "version": result.version,
+        "seed": result.seed,
+        "arms": result.arms.iter().map(|arm| &arm.arm).collect::<Vec<_>>(),
+        "files": result.files,
+        "outcomes": result.outcomes.as_ref().map(|table| (&table.path, &table.content)),
     })
 }
 

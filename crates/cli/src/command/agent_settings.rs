@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::setup::{AgentFile, SetupRecord};
 use crate::{output, places, results};
 use foldback_replay::tune::advice::Budget;
-use foldback_replay::tune::agents::{self, Agent, SettingsAdvice};
+use foldback_replay::tune::agents::{self, Agent};
 use foldback_report::settings;
 use serde_json::Value;
 
@@ -45,42 +45,22 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
     let progress = prepared.progress(&candidates);
     let done = || progress.step();
     let bench = prepared.bench(&done);
-    let mut tuned = bench.tune(&candidates)?;
-    tuned.rejected = rejected;
-    let cheapest = agents::cheapest(&tuned, &candidates, keep);
-    if let Some(at) = cheapest {
-        bench.report(&mut tuned, &candidates, &[at])?;
-    }
+    let mut advised = agent.advise(&bench, &candidates, keep)?;
+    advised.tuned.rejected = rejected;
     drop(progress);
-    let advice = agents::advice(&tuned, cheapest, keep);
-    let best = cheapest.and_then(|at| candidates.get(at));
-    let changed = best.map_or_else(Vec::new, |candidate| agent.changed(candidate));
-    let mut values: Vec<(String, Value)> =
-        changed.iter().map(|(setting, value)| (setting.key.clone(), value.clone())).collect();
-    values.sort_by(|one, other| one.0.cmp(&other.0));
-    let text = settings::settings(
-        settings::Settings {
-            agent,
-            present: &present,
-            tuned: &tuned,
-            advice,
-            cheapest: cheapest.and_then(|at| tuned.trials.get(at)),
-            changed: &changed,
-            snippet: &file.snippet(&values),
-            path: &file.path.display().to_string(),
-        },
-        output::width(),
-    );
-    output::print(&text)?;
+    let values: Vec<(String, Value)> = advised.changed.clone().into_iter().collect();
+    let (path, snippet) = (file.path.display().to_string(), file.snippet(&values));
+    let width = output::width();
+    output::print(&settings::settings(agent, &present, &advised, &path, &snippet, width))?;
     results::tell(&prepared.store);
-    if advice == SettingsAdvice::Change {
+    if advised.stay.is_none() {
         let said = match args.write {
             true => write(&file, &values).map(|_| "written, and taken out with --remove")?,
             false => "nothing is written yet: add --write",
         };
         output::print(&format!("\n{said}\n"))?;
     }
-    Error::of_replays(tuned.failed())
+    Error::of_replays(advised.tuned.failed())
 }
 
 /// Takes out what was written, and writes it with these values, if any; whether there was something to take out.

@@ -2,7 +2,7 @@
 
 use super::block::{self, Block};
 use super::members::{self, Members};
-use super::{Change, SetupRecord, existing, hosts, read, refused, with};
+use super::{Change, Settings, SetupRecord, existing, hosts, read, refused, with};
 use crate::error::Error;
 use foldback_replay::tune::agents::Agent;
 use serde_json::Value;
@@ -77,23 +77,18 @@ impl<'a> AgentFile<'a> {
         let keys: Vec<&str> = self.agent.settings.iter().map(|setting| &*setting.key).collect();
         let before = written.members(&self.path, &keys);
         let all: BTreeMap<String, Value> = before.iter().chain(values).cloned().collect();
-        let out = (!before.is_empty()).then(|| self.change(&before, true, &[])).transpose()?;
+        let change = |values: &[_], remove, earlier: &[_]| {
+            let settings: Box<dyn Settings> = match self.is_toml() {
+                true => Box::new(Block::of_values(values)),
+                false => Box::new(places(values)),
+            };
+            with(&*settings, self.path.clone(), remove, earlier)
+        };
+        let out = (!before.is_empty()).then(|| change(&before, true, &[])).transpose()?;
         let out = out.filter(|change| *change != Change::None);
         let all: Vec<(String, Value)> = all.into_iter().collect();
-        let new = (!values.is_empty()).then(|| self.change(&all, false, out.as_slice()));
+        let new = (!values.is_empty()).then(|| change(&all, false, out.as_slice()));
         Ok((out, new.transpose()?))
-    }
-
-    fn change(
-        &self,
-        values: &[(String, Value)],
-        remove: bool,
-        earlier: &[Change],
-    ) -> Result<Change, Error> {
-        match self.is_toml() {
-            true => with(&Block::of_values(values), self.path.clone(), remove, earlier),
-            false => with(&places(values), self.path.clone(), remove, earlier),
-        }
     }
 }
 

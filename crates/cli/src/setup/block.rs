@@ -62,7 +62,9 @@ pub(super) fn value(table: &toml::Table, place: &str) -> Option<Value> {
 }
 
 impl Settings for Block<'_> {
-    const NEW: &'static str = "\n\n";
+    fn new_file(&self) -> &'static str {
+        "\n\n"
+    }
 
     fn set(&self, text: &str) -> Result<Option<String>, Refusal> {
         let block = self.text(self.url);

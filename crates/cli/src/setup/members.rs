@@ -56,7 +56,9 @@ fn line(value: &Value) -> String {
 }
 
 impl Settings for Members<'_> {
-    const NEW: &'static str = "{}\n\n";
+    fn new_file(&self) -> &'static str {
+        "{}\n\n"
+    }
 
     fn set(&self, text: &str) -> Result<Option<String>, Refusal> {
         let mut set = text.to_owned();

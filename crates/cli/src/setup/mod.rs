@@ -40,7 +40,7 @@ pub(crate) type Refusal = String;
 /// A kind of settings file.
 trait Settings {
     /// The rest of a new file. No program writes a file like that, so removing knows that it was new.
-    const NEW: &'static str;
+    fn new_file(&self) -> &'static str;
 
     /// The text with everything set; `None` if it is already.
     fn set(&self, text: &str) -> Result<Option<String>, Refusal>;
@@ -97,8 +97,8 @@ pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &SetupRecord) 
     }
 }
 
-fn with<S: Settings>(
-    settings: &S,
+fn with(
+    settings: &dyn Settings,
     path: PathBuf,
     remove: bool,
     earlier: &[Change],
@@ -111,19 +111,17 @@ fn with<S: Settings>(
         Some(after) => after,
         None => read(&path)?,
     };
-    let text = before.as_deref();
+    let (text, new) = (before.as_deref(), settings.new_file());
     let done = match (remove, text) {
         (true, None) => None,
         (true, Some(text)) => settings.unset(text).map_err(|why| refused(&path, &why))?,
-        (false, text) => {
-            settings.set(text.unwrap_or(S::NEW)).map_err(|why| refused(&path, &why))?
-        }
+        (false, text) => settings.set(text.unwrap_or(new)).map_err(|why| refused(&path, &why))?,
     };
-    let members = settings.members(text.unwrap_or(S::NEW), remove);
+    let members = settings.members(text.unwrap_or(new), remove);
     Ok(match done {
         None => Change::None,
         Some(after) => {
-            let after = (!remove || after != S::NEW).then_some(after);
+            let after = (!remove || after != new).then_some(after);
             Change::Text { path, before, after, members }
         }
     })

@@ -9,9 +9,9 @@ pub fn unit_name(seed: u64, unit: &str) -> String {
     hash("unit", seed, &[unit.as_bytes()]).to_hex()[..20].to_owned()
 }
 
-/// The name of a conversation in the file: of its unit, and of how it begins.
-pub fn conversation_name(seed: u64, unit: &str, opening: &str) -> String {
-    hash("conversation", seed, &[unit.as_bytes(), opening.as_bytes()]).to_hex()[..20].to_owned()
+/// The name of a conversation in the file: of what its requests say of their unit, and of how it begins.
+pub fn conversation_name(seed: u64, own: &str, opening: &str) -> String {
+    hash("conversation", seed, &[own.as_bytes(), opening.as_bytes()]).to_hex()[..20].to_owned()
 }
 
 /// The arm of a unit, among those that take new ones, in the shares of their weights. `unit` is its name in the file.

@@ -113,9 +113,8 @@ pub(super) fn units(
         places.insert(line.conversation.clone(), at);
     }
     let table = outcomes.map(|(path, text)| {
-        let joined = join(&mut units, &places, trial.head.seed, text);
-        let table = joined.map_err(|why| format!("{path}:{why}"))?;
-        Ok::<_, String>(OutcomeTable { path: path.to_owned(), ..table })
+        let joined = join(&mut units, &places, trial.head.seed, path, text);
+        joined.map_err(|why| format!("{path}:{why}"))
     });
     let table = table.transpose()?;
     // A unit of which no request was answered says nothing.
@@ -129,6 +128,7 @@ fn join(
     units: &mut [TrialUnit],
     places: &BTreeMap<String, usize>,
     seed: u64,
+    path: &str,
     text: &str,
 ) -> Result<OutcomeTable, String> {
     let rows = outcomes::read(text)?;
@@ -147,7 +147,7 @@ fn join(
     }
     let missing = units.iter().filter(|unit| unit.name.is_none());
     Ok(OutcomeTable {
-        path: String::new(),
+        path: path.to_owned(),
         content: short_hash(text.as_bytes()),
         rows: rows.len(),
         found: found.len(),

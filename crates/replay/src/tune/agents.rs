@@ -2,7 +2,9 @@
 //! of those is worth a change of the user's file. What can be set is a data file, never code.
 
 use super::candidate::compile;
-use super::{Bench, Candidate, Field, Range, Rejected, Search, Trial, Tuned, candidates};
+use super::{
+    Bench, Candidate, Field, Range, Rejected, Search, Trial, TuneError, Tuned, candidates,
+};
 use crate::compare::PresetLine;
 use foldback_core::Limits;
 use foldback_core::config::{Options, compile_preset};
@@ -216,19 +218,42 @@ impl Agent {
     }
 }
 
-/// What is advised for the settings of an agent: to set the values of the cheapest trial, or why they are left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum SettingsAdvice {
-    /// To set them.
-    Change,
-    /// Nothing that keeps enough was cheaper on the sessions that are for choosing.
-    NothingCheaper,
-    /// On the sessions held out it is not cheaper beyond noise.
-    Noise,
-    /// On the sessions held out it keeps too little, or fails a gate.
-    Forgets,
-    /// No session was held out to check it on.
-    Unchecked,
+/// The advice on the settings of an agent.
+#[derive(Debug)]
+pub struct AdvisedSettings {
+    /// All trials.
+    pub tuned: Tuned,
+    /// The cheapest trial that keeps enough.
+    pub cheapest: Option<usize>,
+    /// What it sets otherwise than the present settings, by key.
+    pub changed: BTreeMap<String, Value>,
+    /// Why the settings are to stay as they are; `None` if those are to be set.
+    pub stay: Option<&'static str>,
+}
+
+impl Agent {
+    /// The advice by the sessions of a bench: the cheapest of the candidates that keep at least this share of what the present settings
+    /// keep is to be set if it is cheaper beyond noise on the sessions held out, and keeps enough there.
+    ///
+    /// # Errors
+    ///
+    /// The sessions can't be compared.
+    pub fn advise(
+        &self,
+        bench: &Bench<'_>,
+        candidates: &[Candidate],
+        keep: f64,
+    ) -> Result<AdvisedSettings, TuneError> {
+        let mut tuned = bench.tune(candidates)?;
+        let cheapest = cheapest(&tuned, candidates, keep);
+        if let Some(at) = cheapest {
+            bench.report(&mut tuned, candidates, &[at])?;
+        }
+        let changed = cheapest.map_or_else(Vec::new, |at| self.changed(&candidates[at]));
+        let changed = changed.into_iter().map(|(setting, value)| (setting.key.clone(), value));
+        let stay = reason_to_stay(&tuned, cheapest, keep);
+        Ok(AdvisedSettings { tuned, cheapest, changed: changed.collect(), stay })
+    }
 }
 
 /// The trial of the present settings.
@@ -238,7 +263,7 @@ pub fn today(tuned: &Tuned) -> Option<&Trial> {
 
 /// The trial with the least net bill of those that keep at least this share of what the present settings keep, on the sessions
 /// that are for choosing; of what is alike, the one that changes least. `None` if that is no less than the present bill.
-pub fn cheapest(tuned: &Tuned, candidates: &[Candidate], keep: f64) -> Option<usize> {
+fn cheapest(tuned: &Tuned, candidates: &[Candidate], keep: f64) -> Option<usize> {
     let today = today(tuned)?;
     let least = today.tune.frr_obs_far.value.map_or(0.0, |kept| kept * keep);
     let net = |at: &usize| tuned.trials[*at].tune.net_ratio.value;
@@ -251,19 +276,29 @@ pub fn cheapest(tuned: &Tuned, candidates: &[Candidate], keep: f64) -> Option<us
     today.tune.net_ratio.value.is_none_or(|present| bill < present).then_some(at)
 }
 
-/// The advice, once the trial was reported on the sessions held out.
-pub fn advice(tuned: &Tuned, cheapest: Option<usize>, keep: f64) -> SettingsAdvice {
-    let Some(at) = cheapest else { return SettingsAdvice::NothingCheaper };
+/// Why the settings are to stay as they are, once the cheapest trial was reported on the sessions held out.
+fn reason_to_stay(tuned: &Tuned, cheapest: Option<usize>, keep: f64) -> Option<&'static str> {
+    let Some(at) = cheapest else {
+        return Some(match (tuned.tune.triggering, tuned.gates_passed) {
+            (0, _) => "no session came near a limit, so no value changed anything",
+            (_, false) => "under every value it sends what a provider refuses",
+            _ => "no value that keeps enough is cheaper on the sessions that it is chosen on",
+        });
+    };
     let (trial, own) = (&tuned.trials[at], today(tuned).and_then(|own| own.report.as_ref()));
     let (Some(report), Some(own)) = (&trial.report, own) else {
-        return SettingsAdvice::Unchecked;
+        return Some("no session was left to check a change on");
     };
     let net = trial.against_own.as_ref().map(|against| &against.net);
     let is_cheaper = net.is_some_and(|net| !net.tie && net.hi.is_some_and(|most| most < 1.0));
     let kept = report.frr_obs_far.value.zip(own.frr_obs_far.value);
     match (is_cheaper, kept.is_none_or(|(kept, own)| kept >= own * keep) && report.gate.passed) {
-        (false, _) => SettingsAdvice::Noise,
-        (true, false) => SettingsAdvice::Forgets,
-        (true, true) => SettingsAdvice::Change,
+        (false, _) => Some(
+            "what was cheapest is not cheaper beyond noise on the sessions held out for the check",
+        ),
+        (true, false) => Some(
+            "what saves keeps too little on the sessions held out for the check, or sends what a provider refuses",
+        ),
+        (true, true) => None,
     }
 }
