@@ -127,16 +127,6 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
             count(inherited, "provider rule")
         ));
     }
-    for (regime, check) in &comparison.cache_check {
-        notes.push(format!(
-            "Cache of {regime} compared with recorded reads: within 3 percent in {} of {} calls; {} of the {} \
-             others came after a pause longer than its lifetime.",
-            grouped(check.within),
-            grouped(check.pairs),
-            grouped(check.late),
-            grouped(check.pairs - check.within)
-        ));
-    }
     notes.extend(comparison.assumptions.iter().cloned());
     notes
 }

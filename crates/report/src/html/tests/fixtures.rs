@@ -10,7 +10,6 @@ use foldback_replay::compare::{
     Provenance, SessionLine,
 };
 use foldback_replay::corpus::Skipped;
-use foldback_replay::cost::Agreement;
 use foldback_replay::retention::Retention;
 use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Pauses, Record};
@@ -179,8 +178,6 @@ pub(crate) fn tiny() -> Comparison {
         narrowed: false,
     });
     comparison.cautions = vec!["only <2> sessions".to_owned()];
-    let check = Agreement { pairs: 100, within: 97, late: 2 };
-    comparison.cache_check = vec![("cached".to_owned(), check)];
     comparison.contrasts = vec![Contrast {
         first: clearing.preset.clone(),
         second: broken.preset.clone(),
