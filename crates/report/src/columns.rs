@@ -101,7 +101,7 @@ impl Column {
 }
 
 /// The unit of an estimator, in words: `o200k tokens`.
-pub(crate) fn unit(estimator: &str) -> String {
+fn unit(estimator: &str) -> String {
     let vocabulary = estimator.split(' ').next().unwrap_or_default();
     format!("{vocabulary} tokens").trim_start().to_owned()
 }

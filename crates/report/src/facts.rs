@@ -1,6 +1,6 @@
 //! What every report says about a comparison besides its numbers, collected once.
 
-use crate::number::{count, count_of, grouped};
+use crate::number::{count, count_of};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance, Unit};

@@ -1,6 +1,5 @@
 //! A tiny comparison, constructed by hand: a control, a strategy that passes and one that fails a gate.
 
-use super::super::{Details, Drawn};
 use foldback_core::conversation::StageRole;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
@@ -216,9 +215,3 @@ pub(crate) fn tiny() -> Comparison {
 
 /// The requests of the first session, under each preset.
 const LONG: [[u64; 3]; 3] = [[1_000, 2_000, 3_000], [1_000, 2_000, 1_500], [1_000, 2_000, 2_500]];
-
-pub(crate) fn drawn() -> Details {
-    let drawn =
-        vec![Drawn { session: 0, records: LONG.iter().map(|sizes| record(sizes)).collect() }];
-    Details { drawn, ..Details::default() }
-}
