@@ -205,7 +205,7 @@ pub(crate) struct Driver<'s> {
     firings: Firings,
     /// Reads again what the view lacks.
     pub(crate) reader: Option<Reader>,
-    /// Those for which another driver parts from this one before they read something.
+    /// For each of these readers another driver parts from this one, before the reader reads something.
     pub(crate) readers: Option<Readers>,
     /// The drivers that parted.
     pub(crate) parted: Vec<Self>,
@@ -627,8 +627,8 @@ impl<'s> Driver<'s> {
     }
 
     /// Checks the view against the providers' rules. The recording may break some by itself; only
-    /// what the un-compacted history does not break counts against the strategy. With reads made again nothing is checked: the
-    /// first replay was.
+    /// what the un-compacted history does not break counts against the strategy. A replay with a reader is not checked: the replay that
+    /// it parted from is.
     fn check(&mut self) {
         if !self.options.validate || self.reader.is_some() {
             return;
