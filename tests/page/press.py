@@ -40,7 +40,7 @@ PALE = """(() => {
     }).map(element => `${element.tagName} ${element.getAttribute('class')} ${element.textContent.slice(0, 60)}`))];
 })()"""
 # By section, the classes of what is drawn and of what the legend explains.
-LEGENDS = """[['#trade', '.scatter .marker, .scatter .stair, .scatter .cross', '.m, .k'], ['#size', '.saw path', '.k'], ['#reader', '.rd-chart path', '.k']]
+LEGENDS = """[['#trade', '.scatter .marker, .scatter .stair, .scatter .cross', '.m, .k'], ['#reader', '.rd-chart path', '.k']]
     .map(([section, drawn, told]) => {
         const all = (selector) => [...document.querySelectorAll(`${section} :is(${selector})`)];
         const name = (element) => [...element.classList].find(name => !['marker', 'k', 'm'].includes(name));
@@ -143,18 +143,6 @@ def links(page):
         page.wait(f"'{' '.join(wanted)}' === [document.getElementById('rd-session').value, {preset}, {call}].join(' ')")
         print(f"ok: {what} leads to its preset and call")
         check("where something was forgotten", page.value(worst), True)
-    unfold(page, "size")
-    drawing = "#size a[href^='#session='] svg"
-    if not page.value(f"document.querySelector({drawing!r}).closest('details').open"):
-        page.click("#size details:has(a[href^='#session=']) > summary")
-    last = int(page.value(f"document.querySelector({drawing!r}).parentNode.dataset.calls")) - 1
-    page.value("history.replaceState(null, '', '#')")
-    page.click(drawing)
-    page.wait("location.hash.includes('call=') && !location.hash.includes('near')")
-    # The middle of the drawing is right of the middle of its plot's left edge.
-    middle = (180 - 40) / 310 * last
-    check("a drawing leads to the call that was pointed at", abs(page.value(call) - middle) <= 1 + 4 / 310 * last + 1, True)
-    unfold(page, "size")
     page.value("history.replaceState(null, '', '#'); scrollTo(0, 0)")
 
 

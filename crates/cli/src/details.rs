@@ -8,10 +8,7 @@ use foldback_replay::fault::FailedReplay;
 use foldback_replay::parallel::{in_parallel, try_in_parallel};
 use foldback_replay::walk::{Detail, Walk};
 use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
-use foldback_report::html::{self, Details, Drawn, Most, Walked, reader};
-
-/// The most sessions whose sawtooth curves a page draws.
-const DRAWN: usize = 12;
+use foldback_report::html::{self, Details, Most, Walked, reader};
 
 /// The most model calls of the walked sessions together: they are replayed once more, which
 /// takes seconds.
@@ -51,7 +48,6 @@ impl Compared<'_> {
         others.extend(lost.map(|(session, _)| *session));
         others.sort_unstable();
         Details {
-            drawn: self.drawn(),
             walks: walks
                 .into_iter()
                 .filter_map(|(session, walk)| Some(Walked { session, walk: walk? }))
@@ -91,18 +87,6 @@ impl Compared<'_> {
             failed.extend(more);
         }
         Ok(written)
-    }
-
-    fn drawn(&self) -> Vec<Drawn> {
-        html::to_draw(self.comparison, DRAWN)
-            .into_iter()
-            .filter_map(|session| {
-                let presets = 0..self.presets.len();
-                let records =
-                    presets.map(|preset| self.comparison.record(self.store, session, preset));
-                Some(Drawn { session, records: records.collect::<Option<_>>()? })
-            })
-            .collect()
     }
 
     /// The session under the strategies that changed something in it, else under the first, which says why it did

@@ -92,11 +92,10 @@ pub(crate) fn observe(
     let mut firings = Firings::default();
     let mut tell = |conversation: &Conversation, call, answer: Option<&Message>| {
         let delta = &conversation.delta(&mut cursor);
-        let change = &tracker.update(conversation, delta, call);
+        tracker.update(conversation, delta, call);
         let (tracker, meter) = (&tracker, conversation.meter(MeterId::OWN));
         let written = &firings.look(call, conversation, meter, delta);
-        let request =
-            Request { call, answer, conversation, meter, delta, tracker, change, written };
+        let request = Request { call, answer, conversation, meter, delta, tracker, written };
         show(&mut [&mut *probe], &request);
     };
     for step in steps(session.log()) {

@@ -101,7 +101,7 @@ impl Column {
 }
 
 /// The unit of an estimator, in words: `o200k tokens`.
-pub(crate) fn unit(estimator: &str) -> String {
+fn unit(estimator: &str) -> String {
     let vocabulary = estimator.split(' ').next().unwrap_or_default();
     format!("{vocabulary} tokens").trim_start().to_owned()
 }
@@ -130,7 +130,7 @@ fn columns(names: &[&str], narrow: &[&str], others: &[Column]) -> Vec<Column> {
 
 /// Cost, retention and losses of a preset.
 pub(crate) fn headline() -> Vec<Column> {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 14] = [
         "cost",
         "net",
         "all read",
@@ -143,9 +143,7 @@ pub(crate) fn headline() -> Vec<Column> {
         "missed",
         "reread",
         "rules",
-        "instructions",
         "last error",
-        "files",
         "faithful",
     ];
     let others = [Column {

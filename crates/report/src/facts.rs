@@ -1,6 +1,6 @@
 //! What every report says about a comparison besides its numbers, collected once.
 
-use crate::number::{count, count_of, grouped};
+use crate::number::{count, count_of};
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
 use foldback_replay::compare::{CorpusSummary, Idle, PresetLine, Provenance, Unit};
@@ -125,16 +125,6 @@ pub(crate) fn notes(comparison: &Comparison) -> Vec<String> {
         notes.push(format!(
             "the recordings themselves break {}, under any preset",
             count(inherited, "provider rule")
-        ));
-    }
-    for (regime, check) in &comparison.cache_check {
-        notes.push(format!(
-            "Cache of {regime} compared with recorded reads: within 3 percent in {} of {} calls; {} of the {} \
-             others came after a pause longer than its lifetime.",
-            grouped(check.within),
-            grouped(check.pairs),
-            grouped(check.late),
-            grouped(check.pairs - check.within)
         ));
     }
     notes.extend(comparison.assumptions.iter().cloned());

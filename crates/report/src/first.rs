@@ -196,18 +196,8 @@ impl<'a> Page<'a> {
         ];
         let row = |at: &usize, notes: usize| {
             let line = &comparison.presets[*at];
-            let usd = a_session(comparison, line).map(|usd| verdict::amount(comparison, usd));
-            vec![
-                verdict::name(comparison, line).to_owned(),
-                usd.unwrap_or_else(|| "–".to_owned()),
-                verdict::changed(&line.ratio),
-                in_view(&line.metrics.frr_obs_far),
-                verdict::remarked(comparison, line)
-                    .into_iter()
-                    .take(notes)
-                    .collect::<Vec<_>>()
-                    .join(", "),
-            ]
+            let notes = verdict::remarked(comparison, line).into_iter().take(notes);
+            cells(comparison, line, notes.collect::<Vec<_>>().join(", ")).to_vec()
         };
         // Where there is no room for all notes, there is for the worst of each preset.
         for notes in [usize::MAX, 1] {
@@ -374,6 +364,18 @@ pub(crate) fn versus(base: &Base) -> String {
     format!("vs {}", base_name(base))
 }
 
+/// The cells of a preset: its name, dollars, the difference in bills, what stays in view, and a note.
+pub(crate) fn cells(comparison: &Comparison, line: &PresetLine, note: String) -> [String; 5] {
+    let usd = a_session(comparison, line).map(|usd| verdict::amount(comparison, usd));
+    [
+        verdict::name(comparison, line).to_owned(),
+        usd.unwrap_or_else(|| "–".to_owned()),
+        verdict::changed(&line.ratio),
+        in_view(&line.metrics.frr_obs_far),
+        note,
+    ]
+}
+
 /// Dollars that a session costs under a preset, on average.
 pub(crate) fn a_session(comparison: &Comparison, line: &PresetLine) -> Option<f64> {
     let base = comparison.base.as_ref()?;
@@ -381,7 +383,7 @@ pub(crate) fn a_session(comparison: &Comparison, line: &PresetLine) -> Option<f6
 }
 
 /// The share that was kept; of summaries that only their provider can read, from what stands beside them to everything.
-pub(crate) fn in_view(metric: &Metric) -> String {
+fn in_view(metric: &Metric) -> String {
     let whole = |share: f64| format!("{:.0}", share * 100.0);
     match (metric.value, metric.lo, metric.hi) {
         (Some(share), ..) => facts::whole_percent(share),

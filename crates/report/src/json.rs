@@ -7,11 +7,9 @@ use foldback_replay::compare::{
     short_hash,
 };
 use foldback_replay::corpus::Skipped;
-use foldback_replay::cost::Agreement;
 use foldback_replay::fault::FailedReplay;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 /// Version of the document of a comparison. It moves when a key goes or changes its meaning; further keys may come
@@ -41,9 +39,6 @@ pub(crate) struct Document<'a> {
     cautions: &'a [String],
     /// Replays that failed, each a session under a preset; all else is said of the others.
     failed: &'a [FailedReplay],
-    /// Simulated against recorded cache reads, by price regime of those that the recordings could have
-    /// had.
-    cache_check: BTreeMap<&'a str, &'a Agreement>,
     /// The bill that savings are measured against; `null` where no session has one.
     base: &'a Option<Base>,
     /// The answer; `null` where no strategy was compared.
@@ -127,11 +122,6 @@ fn whole(comparison: &Comparison) -> Document<'_> {
         assumptions: &comparison.assumptions,
         cautions: &comparison.cautions,
         failed: &comparison.failed,
-        cache_check: comparison
-            .cache_check
-            .iter()
-            .map(|(name, agreement)| (name.as_str(), agreement))
-            .collect(),
         base: &comparison.base,
         verdict: answer(comparison),
         presets: comparison

@@ -27,16 +27,8 @@ pub fn table(comparison: &Comparison, form: Form) -> String {
     }
     let heads =
         ["preset", "$ a session", &versus(comparison), "in view", "note"].map(str::to_owned);
-    let row = |line: &&PresetLine| {
-        let usd = first::a_session(comparison, line);
-        [
-            verdict::name(comparison, line).to_owned(),
-            usd.map_or_else(|| "–".to_owned(), |usd| verdict::amount(comparison, usd)),
-            verdict::changed(&line.ratio),
-            first::in_view(&line.metrics.frr_obs_far),
-            verdict::remarks(comparison, line),
-        ]
-    };
+    let row =
+        |line: &&PresetLine| first::cells(comparison, line, verdict::remarks(comparison, line));
     let rows: Vec<[String; 5]> = lines.iter().map(row).collect();
     match form {
         Form::Latex => latex(comparison, &heads, &rows),

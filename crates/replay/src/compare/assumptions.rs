@@ -7,7 +7,7 @@ use super::{prices, windows};
 use crate::fault::FailedReplay;
 use crate::judge::cost::OWN;
 use crate::number::grouped;
-use crate::read::recorder::{Policy, Recorded, Total, by_totals};
+use crate::read::recorder::{Policy, Recorded};
 use crate::rows::study::{Knowledge, Recording, Score, Summaries};
 use crate::run::setup::{Preset, RequestSource, Setup};
 use foldback_core::strategy::Kind;
@@ -74,7 +74,7 @@ pub(super) fn assumptions(
         );
     }
     lines.push(windows::assumed(setup, sessions, scores));
-    lines.extend(recorders(corpus, sessions));
+    lines.push(recorders(sessions));
     lines.extend(as_recorded(presets, scores));
     lines
 }
@@ -120,7 +120,7 @@ fn scales(setup: &Setup, sessions: &[Recording]) -> String {
 
 /// The context policies of the recorders themselves: retention is inflated if the recorded
 /// agent saw no more than the strategy keeps.
-fn recorders(corpus: &CorpusSummary, sessions: &[Recording]) -> Vec<String> {
+fn recorders(sessions: &[Recording]) -> String {
     let mut full = 0;
     let mut unknown = 0;
     let mut others: BTreeMap<String, usize> = BTreeMap::new();
@@ -143,18 +143,7 @@ fn recorders(corpus: &CorpusSummary, sessions: &[Recording]) -> Vec<String> {
         let _ = write!(line, "; in {unmarked} the input drops as if compacted, without a mark");
     }
     line.push('.');
-    let mut groups: BTreeMap<String, Vec<&Total>> = BTreeMap::new();
-    for (line, facts) in corpus.sessions.iter().zip(sessions) {
-        if let Some(total) = &facts.recorder.total {
-            let model = facts.model.as_deref().unwrap_or("unknown model");
-            groups.entry(format!("{} of {model}", line.format)).or_default().push(total);
-        }
-    }
-    let found = groups.into_iter().filter_map(|(group, totals)| {
-        let (policy, sessions) = (by_totals(&totals)?, totals.len());
-        Some(format!("{sessions} sessions {group}: by their totals, the recorder sent {policy}."))
-    });
-    std::iter::once(line).chain(found).collect()
+    line
 }
 
 /// What is known about the recorders' own requests.
@@ -296,7 +285,6 @@ pub(super) fn copied(summary: &CorpusSummary) -> Option<String> {
     })
 }
 
-/// Signs that a comparison says little.
 /// Presets that are compared on fewer sessions than others, since their replays failed.
 pub(super) fn failed(failed: &[FailedReplay]) -> Option<String> {
     let mut presets: BTreeMap<&str, usize> = BTreeMap::new();
@@ -313,6 +301,7 @@ pub(super) fn failed(failed: &[FailedReplay]) -> Option<String> {
     })
 }
 
+/// Signs that a comparison says little.
 pub(super) fn cautions(
     contenders: &[Preset],
     presets: &[PresetLine],
@@ -371,30 +360,6 @@ fn unfittable(contenders: &[Preset], presets: &[PresetLine]) -> Option<String> {
         format!(
             "{requests} requests do not fit under any preset: the system prompt and the tools alone are larger than the \
              window. They count against no preset. A larger --window lets them fit."
-        )
-    })
-}
-
-/// If chance and foresight send the same requests, eviction had no choice: all that can be
-/// cleared is cleared, and the two controls say nothing about who chooses well.
-pub(super) fn coincidence(presets: &[PresetLine], scores: &[Box<[Score]>]) -> Option<String> {
-    let at = |name: &str| presets.iter().position(|line| line.preset == name);
-    let (random, clairvoyant) = (at("random")?, at("clairvoyant")?);
-    let of = |preset: usize| scores.iter().filter_map(move |scores| scores.get(preset));
-    let acted: Vec<_> = of(random)
-        .zip(of(clairvoyant))
-        .filter(|(a, b)| a.metrics.compactions > 0 && b.metrics.compactions > 0)
-        .collect();
-    let alike = acted.iter().filter(|(a, b)| {
-        a.metrics.input_tokens == b.metrics.input_tokens
-            && a.retention.by_distance == b.retention.by_distance
-    });
-    let alike = alike.count();
-    (alike > 0).then(|| {
-        format!(
-            "In {alike} of {} sessions random and clairvoyant eviction send the same requests: clearing \
-             everything that can be cleared is not enough there, so they do not show who chooses well.",
-            acted.len()
         )
     })
 }

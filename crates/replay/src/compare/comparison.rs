@@ -9,7 +9,6 @@ use super::saving::Base;
 use super::sessions::CorpusSummary;
 use super::table::{self, Reporting};
 use crate::fault::FailedReplay;
-use crate::judge::cost::Agreement;
 use crate::outcomes::OutcomeRow;
 use crate::read::corpus::{ContentHash, Corpus};
 use crate::rows::store::Store;
@@ -36,8 +35,6 @@ pub struct Comparison {
     pub failed: Vec<FailedReplay>,
     /// The prices in short; the assumptions have the full text.
     pub prices: String,
-    /// Simulated against recorded cache reads, by regime of those that the recordings could have had.
-    pub cache_check: Vec<(String, Agreement)>,
     /// Bills are compared with what was missed read again: it is known of every strategy.
     pub netted: bool,
     /// The bill that savings are measured against; `None` where no session has one.

@@ -6,7 +6,6 @@
 
 use super::saving::Paid;
 use super::table::Table;
-use crate::judge::availability::MustKeep;
 use crate::judge::reread::CHANCE;
 use crate::judge::retention::Retention;
 use crate::number::{ratio, total};
@@ -156,13 +155,8 @@ figures! {
     rules_named, "rules named", judged, FigureForm::Share,
         "rules, word for word or by all the names (paths, symbols …) in them"
         => |of| of.share(Retention::rules_named);
-    instructions_end, "instructions", alone, FigureForm::Share,
-        "user messages that are in the view at the end, word for word"
-        => |of| of.known(of.sums.must_keep.instructions.value());
     last_error, "last error", alone, FigureForm::Share, "calls after a failure whose view shows the latest one"
-        => |of| of.known(of.sums.must_keep.last_error.value());
-    modified_f1, "files", alone, FigureForm::Share, "F1 of the set of changed files as shown by the view at the end"
-        => |of| of.known(of.sums.must_keep.files.f1());
+        => |of| of.known(of.sums.last_error.value());
     faithfulness, "faithful", alone, FigureForm::Share, "identifiers in summaries that were in the summarized text"
         => |of| of.known(of.sums.summaries.faithful.value());
     token_ratio, "input", judged, FigureForm::Part, "all requests together in {tokens}, relative to no compaction"
@@ -264,7 +258,7 @@ pub(super) struct FigureInputs<'t, 'a> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sums {
     pub(super) retention: Retention,
-    pub(super) must_keep: MustKeep,
+    pub(super) last_error: Share,
     pub(super) summaries: Summaries,
 }
 
@@ -273,7 +267,7 @@ impl Sums {
         let mut out = Self::default();
         for score in own {
             out.retention.add(&score.retention);
-            out.must_keep += score.must_keep;
+            out.last_error += score.last_error;
             out.summaries += score.summaries;
         }
         out

@@ -111,8 +111,7 @@ fn assemble(
     skipped: Vec<Skipped>,
 ) -> Comparison {
     reporting.estimator = setup.measure.id().to_string();
-    let Studies { mut lines, folders, recordings, scores, keys, sources, mut cache_check, .. } =
-        kept;
+    let Studies { mut lines, folders, recordings, scores, keys, sources, .. } = kept;
     sessions::name_repositories(&mut lines, &folders);
     drop(folders);
     let mut summary = CorpusSummary {
@@ -153,11 +152,9 @@ fn assemble(
     contrast::against_base(&table, paid, &mut preset_lines);
     let base = paid.and_then(|paid| paid.base(&table, presets));
     let (netted, heaviest) = (table.netted, paid.and_then(|paid| paid.heaviest(&table)));
-    cache_check.retain(|(_, agreement)| agreement.pairs > 0);
     let mut assumptions =
         assumptions::assumptions(presets, setup, &summary, &recordings, &scores, &reporting);
     assumptions.extend(judges::agreement(&preset_lines));
-    assumptions.extend(assumptions::coincidence(&preset_lines, &scores));
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(assumptions::copied(&summary));
     let pairs = summary.sessions.iter().zip(&scores);
@@ -176,7 +173,6 @@ fn assemble(
         cautions,
         failed,
         prices,
-        cache_check,
         netted,
         heaviest,
         base,

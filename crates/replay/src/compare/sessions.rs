@@ -1,12 +1,11 @@
 //! The sessions of a comparison: what it lists of each, and which files are left out.
 
 use super::provenance::short;
-use crate::judge::cost::Agreement;
 use crate::parallel::in_parallel;
 use crate::read::corpus::{ContentHash, Corpus, Skipped, Source};
 use crate::read::repositories::{self, Place};
 use crate::rows::CompareError;
-use crate::rows::study::{CHECKED, Common, Keys, Recording, Score, Studied};
+use crate::rows::study::{Common, Keys, Recording, Score, Studied};
 use crate::stats::{self, Sample};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -184,8 +183,6 @@ pub(super) struct Studies {
     pub(super) keys: Vec<Keys>,
     /// Their sources in the corpus.
     pub(super) sources: Vec<usize>,
-    /// Over all of them.
-    pub(super) cache_check: Vec<(String, Agreement)>,
     /// The first warning, with the path of its session.
     pub(super) warning: Option<(String, String)>,
 }
@@ -200,16 +197,12 @@ impl Studies {
             scores: Vec::with_capacity(count),
             keys: Vec::with_capacity(count),
             sources: Vec::with_capacity(count),
-            cache_check: CHECKED.map(|name| (name.to_owned(), Agreement::default())).into(),
             warning: None,
         }
     }
 
     /// Takes over what is kept of a session.
     pub(super) fn take(&mut self, source: usize, mut session: Studied, common: &Common) {
-        for (sum, agreement) in self.cache_check.iter_mut().zip(&session.agreements) {
-            sum.1 += *agreement;
-        }
         let number = self.lines.len();
         session.scores.iter_mut().for_each(|score| score.place(number));
         self.lines.push(SessionLine::new(&session, common));

@@ -1,7 +1,7 @@
 //! What a measurement sees of a replay: each request, with what the view held.
 
 use crate::judge::measures::WrittenSummary;
-use crate::read::index::{Change, Tracker};
+use crate::read::index::Tracker;
 use foldback_core::conversation::Conversation;
 use foldback_core::delta::ViewDelta;
 use foldback_core::log::Message;
@@ -23,8 +23,6 @@ pub struct Request<'a> {
     pub delta: &'a ViewDelta,
     /// What the view holds of what the session refers to.
     pub tracker: &'a Tracker,
-    /// What of that changed since the request before.
-    pub change: &'a Change,
     /// The messages with summaries that folds wrote since the request before.
     pub(crate) written: &'a [WrittenSummary],
 }

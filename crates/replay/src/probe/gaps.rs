@@ -159,12 +159,11 @@ fn stands_alone(line: &str, piece: &str) -> bool {
 /// What the user said: a gap for what a sentence names, else for its last words.
 fn users(index: &Index, log: &[Arc<Message>], known: &Identified) -> Vec<Candidate> {
     let mut said: Vec<(LogPart, &str)> = Vec::new();
-    for instruction in index.instructions.iter().filter(|one| one.at.0 < log.len()) {
-        let message = &log[instruction.at.0];
-        if let (Role::User, PartKind::Text { text, .. }) =
-            (message.role, &message.parts[instruction.at.1].kind)
+    for at in index.instructions.iter().filter(|at| at.0 < log.len()) {
+        let message = &log[at.0];
+        if let (Role::User, PartKind::Text { text, .. }) = (message.role, &message.parts[at.1].kind)
         {
-            said.extend(sentences(text).into_iter().map(|sentence| (instruction.at, sentence)));
+            said.extend(sentences(text).into_iter().map(|sentence| (*at, sentence)));
         }
     }
     let tails: Pool = said.iter().filter_map(|(_, text)| tail(text)).map(str::to_owned).collect();

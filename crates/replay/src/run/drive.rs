@@ -5,7 +5,7 @@ use crate::judge::measures::{Firing, Firings};
 use crate::judge::request::{Probe, Request, show};
 use crate::judge::reread::{Reader, Readers};
 use crate::read::calibrate::{self, RecordedCache, Running, faithful_until, unrecorded};
-use crate::read::index::{Change, Index, RepeatedRead, Tracker};
+use crate::read::index::{Index, RepeatedRead, Tracker};
 use crate::read::recorder::{Recorded, RecordedSummaries};
 use crate::read::scale::Scale;
 use crate::run::asked::{AskedInputs, WORDING};
@@ -174,7 +174,6 @@ struct Settled {
     refused: bool,
     /// What changed since the request before.
     delta: ViewDelta,
-    change: Change,
 }
 
 /// Drives one replay.
@@ -206,7 +205,7 @@ pub(crate) struct Driver<'s> {
     firings: Firings,
     /// Reads again what the view lacks.
     pub(crate) reader: Option<Reader>,
-    /// Those for which another driver parts from this one before they read something.
+    /// For each of these readers another driver parts from this one, before the reader reads something.
     pub(crate) readers: Option<Readers>,
     /// The drivers that parted.
     pub(crate) parted: Vec<Self>,
@@ -370,8 +369,8 @@ impl<'s> Driver<'s> {
             last.overflow_detections += detections;
             last.tokens_pruned += pruned;
         }
-        let (delta, change) = self.follow();
-        self.show(probes, self.rows.len(), None, &delta, &change);
+        let delta = self.follow();
+        self.show(probes, self.rows.len(), None, &delta);
     }
 
     /// The agent waits for its user: the idle moment, if it comes before the next message. Nobody knows that a session is over, so it
@@ -413,12 +412,12 @@ impl<'s> Driver<'s> {
     }
 
     /// What changed since this was last asked.
-    fn follow(&mut self) -> (ViewDelta, Change) {
+    fn follow(&mut self) -> ViewDelta {
         let delta = self.conversation.delta(&mut self.sent);
-        let (conversation, call) = (&self.conversation, self.rows.len());
-        let tracker = self.tracker.as_mut();
-        let change = tracker.map(|tracker| tracker.update(conversation, &delta, call));
-        (delta, change.unwrap_or_default())
+        if let Some(tracker) = &mut self.tracker {
+            tracker.update(&self.conversation, &delta, self.rows.len());
+        }
+        delta
     }
 
     /// Shows probes the latest request, or the end of the session.
@@ -428,14 +427,11 @@ impl<'s> Driver<'s> {
         call: usize,
         answer: Option<&Message>,
         delta: &ViewDelta,
-        change: &Change,
     ) {
         let Some(tracker) = &self.tracker else { return };
         let (conversation, meter) = (&self.conversation, self.conversation.meter(self.meter));
         let written = &self.firings.look(call, conversation, meter, delta);
-        let request =
-            Request { call, answer, conversation, meter, delta, tracker, change, written };
-        show(probes, &request);
+        show(probes, &Request { call, answer, conversation, meter, delta, tracker, written });
     }
 
     /// What a call misses and has read again next.
@@ -529,8 +525,7 @@ impl<'s> Driver<'s> {
         if refused && self.refused().await && too_long(self) {
             self.refused().await;
         }
-        let (delta, change) = self.follow();
-        Settled { refused, delta, change }
+        Settled { refused, delta: self.follow() }
     }
 
     /// Sends a request.
@@ -542,7 +537,7 @@ impl<'s> Driver<'s> {
         probes: &mut [&mut dyn Probe],
     ) {
         self.check();
-        let Settled { refused, delta, change } = settled;
+        let Settled { refused, delta } = settled;
         let ceiling = self.ceiling();
         let input = self.measured();
         let frame = self.conversation.meter(self.meter).frame_tokens();
@@ -577,7 +572,7 @@ impl<'s> Driver<'s> {
             tokens_pruned,
             ..CallRow::default()
         });
-        self.show(probes, call, Some(answer), &delta, &change);
+        self.show(probes, call, Some(answer), &delta);
     }
 
     /// Messages of the recording so far.
@@ -632,8 +627,8 @@ impl<'s> Driver<'s> {
     }
 
     /// Checks the view against the providers' rules. The recording may break some by itself; only
-    /// what the un-compacted history does not break counts against the strategy. With reads made again nothing is checked: the
-    /// first replay was.
+    /// what the un-compacted history does not break counts against the strategy. A replay with a reader is not checked: the replay that
+    /// it parted from is.
     fn check(&mut self) {
         if !self.options.validate || self.reader.is_some() {
             return;

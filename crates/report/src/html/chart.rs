@@ -1,4 +1,4 @@
-//! What the drawings share: positions in whole numbers, round axis values, and lines of bounded length.
+//! What the drawings share: positions in whole numbers, and round axis values.
 
 /// Where `value` of `0..=max` lies on an axis of `length` units, rounded to the nearest.
 pub(super) fn position(value: u64, max: u64, length: u64) -> u64 {
@@ -27,26 +27,6 @@ pub(super) fn ticks(max: u64, count: u64) -> impl Iterator<Item = u64> {
     (0..=max / step).map(move |index| index * step)
 }
 
-/// The points `(index, value)` of a line, at most `limit` of them. A longer line is cut into even stretches
-/// and keeps the lowest and the highest point of each, in their order: teeth stay as sharp as they were.
-pub(super) fn thinned(values: &[u64], limit: usize) -> Vec<(usize, u64)> {
-    let points: Vec<(usize, u64)> = values.iter().copied().enumerate().collect();
-    if points.len() <= limit {
-        return points;
-    }
-    let stretch = points.len().div_ceil((limit / 2).max(1));
-    points
-        .chunks(stretch)
-        .flat_map(|chunk| {
-            let low = chunk.iter().min_by_key(|point| point.1).copied();
-            let high = chunk.iter().max_by_key(|point| point.1).copied();
-            let (first, last) = if low < high { (low, high) } else { (high, low) };
-            [first, last.filter(|_| first != last)]
-        })
-        .flatten()
-        .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,19 +46,5 @@ mod tests {
         assert_eq!(position(50, 100, 96), 48);
         assert_eq!(position(200, 100, 96), 96, "never outside");
         assert_eq!(position(1, 0, 96), 0);
-    }
-
-    #[test]
-    fn long_lines_keep_their_teeth() {
-        let saw: Vec<u64> = (0..10_000).map(|call| call % 1_000).collect();
-        let thin = thinned(&saw, 600);
-        assert!(thin.len() <= 600, "{}", thin.len());
-        assert!(thin.windows(2).all(|pair| pair[0].0 < pair[1].0));
-        for tooth in 0..10 {
-            assert!(thin.contains(&(tooth * 1_000 + 999, 999)), "top {tooth}");
-            assert!(thin.contains(&(tooth * 1_000, 0)), "foot {tooth}");
-        }
-        assert_eq!(thinned(&[5, 5, 5, 5], 2), [(0, 5), (3, 5)].to_vec());
-        assert_eq!(thinned(&[1, 2], 600), [(0, 1), (1, 2)].to_vec());
     }
 }

@@ -2,20 +2,10 @@
 
 use foldback_core::strategy::Kind;
 use foldback_replay::Comparison;
-use foldback_replay::study::Record;
 use foldback_replay::study::Score;
 use foldback_replay::walk::Walk;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A session whose saw-teeth are drawn.
-#[derive(Clone, Debug)]
-pub struct Drawn {
-    /// Index into the sessions of the comparison.
-    pub session: usize,
-    /// By preset.
-    pub records: Vec<Record>,
-}
 
 /// A session that can be walked.
 #[derive(Clone, Debug)]
@@ -29,8 +19,6 @@ pub struct Walked {
 /// What a page shows of single sessions. A page names those that it leaves out.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
-    /// Sessions with their saw-teeth, the most telling first.
-    pub drawn: Vec<Drawn>,
     /// Sessions that can be walked in the reader, the most telling first.
     pub walks: Vec<Walked>,
     /// Bytes of walks that the page takes at most; all of them where not given.
@@ -48,15 +36,6 @@ pub enum Most {
     Calls(usize),
     /// So many, also such in which nothing acted.
     Sessions(usize),
-}
-
-/// The sessions to draw: those in which something acted, the longest first, at most `most` of them.
-pub fn to_draw(comparison: &Comparison, most: usize) -> Vec<usize> {
-    let mut acted = acted(comparison, |score| u64::from(score.metrics.compactions > 0));
-    acted.sort_by_key(|(session, _)| Reverse(comparison.corpus.sessions[*session].calls));
-    let mut sessions: Vec<usize> = acted.into_iter().map(|(session, _)| session).collect();
-    sessions.truncate(most);
-    sessions
 }
 
 /// The preset that a page opens on: that of the verdict, else the first of the table that acted.

@@ -8,7 +8,7 @@ use super::markup::{
 };
 use crate::columns::{self, Column, Value, headline, lines};
 use crate::number::{change, grouped, percent};
-use crate::{facts, table, verdict};
+use crate::{facts, first, table, verdict};
 use foldback_replay::Comparison;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -100,11 +100,9 @@ fn row(comparison: &Comparison, at: usize) -> Row {
     let line = &comparison.presets[at];
     let doubt = if line.good_by_one.is_some() { " !" } else { "" };
     let metrics = &line.metrics;
-    let usd = comparison.base.as_ref().zip(line.saved.value);
-    let usd = usd.map(|(base, saved)| base.spent(comparison.netted) - saved);
     [
         name(comparison, line).to_string(),
-        or_dash(usd, |usd| verdict::amount(comparison, usd)),
+        or_dash(first::a_session(comparison, line), |usd| verdict::amount(comparison, usd)),
         verdict::changed(&line.ratio),
         or_dash(metrics.cost_ratio.value, change),
         format!("{}{doubt}", interval(&metrics.frr_obs_far)),

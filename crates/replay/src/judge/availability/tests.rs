@@ -93,7 +93,7 @@ fn opening(content: &str) -> Vec<Message> {
 struct Ran {
     references: Vec<(Reference, Presence)>,
     edits: Vec<(Edit, bool)>,
-    must_keep: MustKeep,
+    last_error: Share,
 }
 
 fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
@@ -101,11 +101,11 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let index = Arc::new(Index::new(&session));
     let mut probe = Availability::new(Arc::clone(&index));
     observe(&session, &index, acts, &mut probe);
-    let Findings { references: presences, edits: kept, must_keep, .. } = probe.finish();
+    let Findings { references: presences, edits: kept, last_error, .. } = probe.finish();
     Ran {
         references: references(&index).into_iter().zip(presences).collect(),
         edits: edits(&index).into_iter().zip(kept).collect(),
-        must_keep,
+        last_error,
     }
 }
 
@@ -284,29 +284,18 @@ fn what_compactions_write_may_hold_old_texts() {
 }
 
 #[test]
-fn must_keep() {
+fn the_latest_error_is_in_view() {
     let messages = || {
         let mut messages = opening("error: no such thing");
-        messages.push(answer(
-            "a1",
-            &[
-                ("write", r#"{"file_path":"src/new.rs","content":""}"#),
-                ("edit", r#"{"file_path":"src/new.rs","old_string":"y"}"#),
-                ("edit", r#"{"file_path":"./src/a.rs","old_string":"z"}"#),
-            ],
-        ));
+        messages.push(answer("a1", &[("think", "{}")]));
         messages.push(Message::user("u2", "And be quick"));
         messages.push(answer("a2", &[("think", "{}")]));
         messages
     };
-    let share = |kept, needed| Share { kept, needed };
-    let kept = run(messages(), &[]).must_keep;
-    assert_eq!((kept.instructions, kept.last_error), (share(2, 2), share(2, 2)));
-    assert_eq!(kept.files, Files { truth: 1, found: 1, correct: 1 });
-    assert_eq!(kept.files.f1(), Some(1.0));
-    let folded = run(messages(), &[(2, Act::Summarise(4, "Made src/new.rs"))]).must_keep;
-    assert_eq!((folded.instructions, folded.last_error), (share(1, 2), share(1, 2)));
-    assert_eq!(folded.files.truth, 1);
+    let kept = run(messages(), &[]).last_error;
+    assert_eq!(kept, Share { kept: 2, needed: 2 });
+    let folded = run(messages(), &[(2, Act::Summarise(4, "Made src/new.rs"))]).last_error;
+    assert_eq!(folded, Share { kept: 1, needed: 2 });
 }
 
 #[test]

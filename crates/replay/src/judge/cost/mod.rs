@@ -8,7 +8,6 @@
 //! Tokens saved are not money saved: an edit in the middle of a cached prefix makes everything after
 //! it be written again.
 
-mod agreement;
 mod call;
 mod held;
 mod rewritten;
@@ -17,9 +16,6 @@ mod terms;
 #[cfg(test)]
 mod tests;
 
-pub use agreement::Agreement;
-pub(crate) use agreement::RecordedCall;
-pub(crate) use agreement::agreement;
 pub(crate) use call::{call_of, output_of, recorded_output, start_of};
 pub use foldback_providers::prices::{
     Block, CacheRules, CacheUse, HitShare, Rates, Regime, RegimeTable, RequestLog, SentRequest,

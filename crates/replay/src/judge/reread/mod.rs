@@ -86,7 +86,7 @@ impl Reader {
     }
 }
 
-/// Readers that read nothing so far.
+/// Readers that have not read anything yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Readers {
     sources: Arc<Sources>,
@@ -94,12 +94,12 @@ pub(crate) struct Readers {
 }
 
 impl Readers {
-    /// One for each chance.
+    /// A reader for each chance.
     pub(crate) fn new(sources: &Arc<Sources>, chances: &[f64]) -> Self {
         Self { sources: Arc::clone(sources), chances: chances.to_vec() }
     }
 
-    /// Those that read something before a call.
+    /// The readers that read something before a call.
     pub(crate) fn due(&mut self, tracker: &Tracker, call: usize) -> Vec<Reader> {
         if self.chances.is_empty() {
             return Vec::new();

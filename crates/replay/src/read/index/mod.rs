@@ -10,7 +10,6 @@ mod repeated;
 pub(crate) mod text;
 mod tracker;
 
-pub use tracker::Change;
 pub use tracker::Presence;
 pub(crate) use tracker::Texts;
 pub use tracker::Tracker;
@@ -94,13 +93,6 @@ pub(crate) struct CallNeeds {
     pub(crate) edits: Vec<EditNeed>,
 }
 
-/// A part that the user wrote.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Instruction {
-    pub(crate) at: LogPart,
-    pub(crate) needle: NeedleId,
-}
-
 /// A sentence of the user's that forbids or demands something for the time to come.
 #[derive(Clone, Debug)]
 pub(crate) struct UserRule {
@@ -133,11 +125,12 @@ pub struct Index {
     /// By identifier, its index in `asked`; `u32::MAX` for all that no call uses.
     reference: Vec<u32>,
     pub(crate) calls: Vec<CallNeeds>,
-    /// Old texts of edits and what users wrote.
+    /// Old texts of edits, and rules of users.
     needles: Needles,
     /// By needle, the parts of the log that hold it, as far as a later edit names it; ascending.
     held: Vec<Vec<LogPart>>,
-    pub(crate) instructions: Vec<Instruction>,
+    /// The parts that the user wrote.
+    pub(crate) instructions: Vec<LogPart>,
     /// The user's rules, in the order in which they were given.
     pub(crate) rules: Vec<UserRule>,
     /// What calls reuse word for word.
@@ -356,8 +349,7 @@ impl Index {
         for (ordinal, message) in log.iter().enumerate() {
             for part in instructions(message) {
                 let (text, at) = (message.parts[part].shown(), (ordinal, part));
-                let needle = self.needles.add_said(&text);
-                self.instructions.push(Instruction { at, needle });
+                self.instructions.push(at);
                 for rule in rules.iter().flat_map(|rules| rules.sentences(&text)) {
                     let needle = self.needles.add_said(rule);
                     match self.rules.iter_mut().find(|rule| rule.needle == needle) {

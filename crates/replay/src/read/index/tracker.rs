@@ -60,17 +60,6 @@ struct Part {
     left_at: Option<usize>,
 }
 
-/// What is different since the request before.
-#[derive(Clone, Debug, Default)]
-pub struct Change {
-    /// Identifiers that a part more or a part less has, each once.
-    pub(crate) touched: Vec<Id>,
-    /// Parts of the log that came, or stand differently.
-    pub(crate) parts: Vec<LogPart>,
-    /// Needles that a text which a compaction wrote came to hold, or the last such text lost.
-    pub(crate) needles: Vec<NeedleId>,
-}
-
 /// How a reference is in the view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Presence {
@@ -144,7 +133,6 @@ pub struct Tracker {
     /// compactions that hold it.
     pieces: Vec<u32>,
     touched: Marks,
-    change: Change,
     /// Parts that were looked at so far.
     looked_at: u64,
 }
@@ -170,7 +158,6 @@ impl Tracker {
             held: vec![0; index.needles()],
             pieces: vec![0; index.verbatim.len()],
             touched: Marks::new(ids),
-            change: Change::default(),
             looked_at: 0,
             index,
         }
@@ -205,12 +192,7 @@ impl Tracker {
     }
 
     /// Takes over what changed before the request of `call`.
-    pub(crate) fn update(
-        &mut self,
-        conversation: &Conversation,
-        delta: &ViewDelta,
-        call: usize,
-    ) -> Change {
+    pub(crate) fn update(&mut self, conversation: &Conversation, delta: &ViewDelta, call: usize) {
         self.said.clear();
         for pos in delta.appended.clone() {
             self.append(conversation, pos);
@@ -233,12 +215,10 @@ impl Tracker {
                 self.count(&Content::Entry(text), State::Original, false);
             }
         }
-        let mut change = std::mem::take(&mut self.change);
-        change.touched = self.touched.take();
-        for id in &change.touched {
-            if let Some(reference) = self.index.reference(*id) {
+        for id in self.touched.take() {
+            if let Some(reference) = self.index.reference(id) {
                 let left = &mut self.left[reference];
-                match self.original[*id as usize] + self.rewritten[*id as usize] {
+                match self.original[id as usize] + self.rewritten[id as usize] {
                     0 => {
                         left.get_or_insert(call);
                     }
@@ -246,7 +226,6 @@ impl Tracker {
                 }
             }
         }
-        change
     }
 
     /// Number of messages of the log so far.
@@ -366,9 +345,6 @@ impl Tracker {
             // ShownMessage at first, so that what is folded before any request has it counts as gone.
             self.count(&content, State::Original, true);
             self.parts.push(Part { state: State::Original, content, left_at: None });
-            if let Content::Log(at) = content {
-                self.change.parts.push(at);
-            }
         }
         self.first.push(self.parts.len());
     }
@@ -398,7 +374,6 @@ impl Tracker {
                 part.left_at.get_or_insert(call);
             }
             if let Content::Log(log) = content {
-                self.change.parts.push(log);
                 let is = |state| usize::from(state == State::Original);
                 if self.names && is(before) != is(now) {
                     let Self { index, gone, .. } = self;
@@ -439,9 +414,6 @@ impl Tracker {
         for needle in text.map_or(&[][..], |text| &self.texts.written[text].needles) {
             let count = &mut self.held[*needle as usize];
             *count = if add { *count + 1 } else { *count - 1 };
-            if *count == u32::from(add) {
-                self.change.needles.push(*needle);
-            }
         }
     }
 

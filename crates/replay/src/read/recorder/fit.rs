@@ -63,9 +63,6 @@ pub(super) struct Candidate {
 pub struct RecorderPolicy {
     /// The policy; `None` when no candidate fits, or too few calls record usage.
     pub policy: Option<Policy>,
-    /// The recorded total and what each candidate predicts, for recordings with a total alone. One session says nothing; several
-    /// of a model do.
-    pub total: Option<Total>,
     /// The calls before which the input drops as if compacted, without a mark.
     pub unmarked: Vec<usize>,
 }
@@ -80,13 +77,4 @@ pub(super) struct Call {
     pub(super) usage: u64,
     /// Predicted size by candidate: frame, and messages since the latest summary.
     pub(super) sizes: [u64; CANDIDATES.len()],
-}
-
-/// The recorded total of a session beside what each candidate predicts.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Total {
-    /// Input tokens of all calls, as recorded.
-    pub sent: u64,
-    /// What each candidate predicts, by the measuring estimator.
-    pub predicted: Vec<(Policy, u64)>,
 }

@@ -6,14 +6,12 @@
 //!
 //! - [`policy`]: which context policy fits the recorded usage (all of it, the last k observations, …);
 //! - `drops`: compactions that only show in the usage, for recordings without markers;
-//! - [`RecordedSummaries`]: what its own compactions wrote;
-//! - [`by_totals`]: the policy over several sessions of a model, where a recording has only a total.
+//! - [`RecordedSummaries`]: what its own compactions wrote.
 
 mod drops;
 mod fit;
 mod policy;
 mod summaries;
-mod totals;
 
 #[cfg(test)]
 mod real;
@@ -23,8 +21,6 @@ mod tests;
 pub(crate) use drops::drops;
 pub use fit::Policy;
 pub use fit::RecorderPolicy;
-pub use fit::Total;
 pub(crate) use policy::policy;
 pub use summaries::Recorded;
 pub(crate) use summaries::{RecordedSummaries, replaced};
-pub(crate) use totals::by_totals;

@@ -7,13 +7,9 @@
 //! than the messages, so the overhead may be below zero). Both come from least squares on relative errors;
 //! κ is held between 0.5 and 3, since no tokenizer is further off and a smaller one would turn any prediction
 //! into a constant.
-//!
-//! Recordings that have only a total (SWE-agent's `tokens_sent`) can't be judged one by one; see
-//! [`super::by_totals`].
 
 use super::drops::drops;
 use super::fit::{CANDIDATES, Call, Candidate, FITS, Policy, RecorderPolicy};
-use super::totals::total;
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
@@ -35,12 +31,7 @@ const MASK: u64 = 10;
 /// Finds the policy of a session's recorder; `measure` counts the recorded messages.
 pub(crate) fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPolicy {
     let calls = calls(session, measure);
-    let candidates = candidates(&calls);
-    RecorderPolicy {
-        policy: choose(&candidates),
-        total: if candidates.is_empty() { total(session, &calls) } else { None },
-        unmarked: unmarked(&calls),
-    }
+    RecorderPolicy { policy: choose(&candidates(&calls)), unmarked: unmarked(&calls) }
 }
 
 /// Sending everything, and the candidates that differ from it in at least ten calls, the simplest first; none where too few

@@ -134,23 +134,3 @@ fn a_marked_compaction_begins_a_stretch_and_an_unmarked_one_is_told() {
     let marked = policy(&session, &measure);
     assert_eq!((marked.policy, marked.unmarked.len()), (Some(Policy::Full), 0));
 }
-
-#[test]
-fn totals_show_the_policy_over_sessions_of_a_model() {
-    let of = |sent: u64, full: u64, keep: u64| Total {
-        sent,
-        predicted: fit::CANDIDATES
-            .into_iter()
-            .map(|candidate| match candidate {
-                Policy::LastObservations(5) => (candidate, keep),
-                _ => (candidate, full),
-            })
-            .collect(),
-    };
-    // Ratio 1.2 ± 1 % to keep-5, all over the place to everything else.
-    let kept = [of(1_200, 1_500, 1_000), of(2_424, 6_000, 2_000), of(3_564, 4_000, 3_000)];
-    let wild = [of(1_000, 500, 800), of(1_000, 2_000, 400), of(1_000, 900, 2_000)];
-    assert_eq!(by_totals(&kept.each_ref()), Some(Policy::LastObservations(5)));
-    assert_eq!(by_totals(&wild.each_ref()), None);
-    assert_eq!(by_totals(&kept.each_ref()[..2]), None, "two are too few");
-}

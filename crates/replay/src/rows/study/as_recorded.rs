@@ -152,7 +152,6 @@ fn row((row, (input_tokens, cache_read)): (CallRow, (u64, u64))) -> CallRow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::judge::availability::MustKeep;
     use crate::judge::cost::{CacheRules, Rates, Terms};
     use crate::read::scale::Scale;
     use crate::rows::study::SessionFacts;
@@ -191,10 +190,7 @@ mod tests {
         };
         Record {
             rows: facts.calls.iter().enumerate().map(row).collect(),
-            must_keep: MustKeep {
-                instructions: Share { kept: 1, needed: 1 },
-                ..MustKeep::default()
-            },
+            last_error: Share { kept: 1, needed: 1 },
             ..Record::default()
         }
     }
@@ -242,7 +238,7 @@ mod tests {
             let sent: u64 = record.rows.iter().map(|row| row.input_tokens).sum();
             assert_eq!((record.known, sent, record.rows.len()), (known, input, calls), "{name}");
             let asked = u64::from(known == Knowledge::Everything);
-            assert_eq!(record.must_keep.instructions.kept, asked, "{name}: what its views held");
+            assert_eq!(record.last_error.kept, asked, "{name}: what its views held");
             let billed = usize::from(known == Knowledge::Sizes);
             assert_eq!(record.bills.iter().count(), billed, "{name}");
         }

@@ -1,10 +1,7 @@
 //! The facts of a session that no strategy can change.
 
 use super::common::Common;
-use crate::judge::cost::{
-    Agreement, CacheRules, HitShare, RecordedCall, RequestLog, SentRequest, agreement,
-    recorded_output,
-};
+use crate::judge::cost::{HitShare, RequestLog, SentRequest, recorded_output};
 use crate::read::calibrate::Thin;
 use crate::read::recorder::RecorderPolicy;
 use crate::read::scale::Scale;
@@ -227,24 +224,6 @@ impl Facts {
             session: whole,
             calls,
         }
-    }
-}
-
-impl Facts {
-    /// Simulated against recorded cache reads of the calls before any compaction of the recorder's own.
-    pub(super) fn agreement(&self, rules: CacheRules) -> Agreement {
-        let claude = self.session.model.as_deref().is_some_and(|model| model.contains("claude"));
-        let calls = self.calls.iter().filter(|call| claude && !call.recorder_compacted);
-        let recorded: Vec<RecordedCall> = calls
-            .filter_map(|call| {
-                Some(RecordedCall {
-                    input: call.recorded_input?,
-                    read: call.recorded_read?,
-                    start_ms: call.start_ms,
-                })
-            })
-            .collect();
-        agreement(&recorded, rules)
     }
 }
 

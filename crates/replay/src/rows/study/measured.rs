@@ -133,7 +133,7 @@ pub(super) fn replay(
         known,
         limits: options.limits,
         metrics: replayed.metrics,
-        must_keep: findings.must_keep,
+        last_error: findings.last_error,
         summaries: Summaries::new(&replayed.firings, &measures.finish()),
         rows,
         bills,

@@ -37,7 +37,7 @@ pub(crate) use score::failed;
 pub use score::{Outcome, Score};
 
 use crate::fault::{Fault, REPORT, caught};
-use crate::judge::cost::{Agreement, ServiceTerms};
+use crate::judge::cost::ServiceTerms;
 use crate::parallel::try_in_parallel;
 use crate::read::corpus::{Content, ContentHash, Failure, Source};
 use crate::read::split::Split;
@@ -49,16 +49,11 @@ use paid::Paid;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
-/// Regimes that recorded cache reads are held against: both lives of a prefix that recorders of Anthropic models ask for.
-pub(crate) const CHECKED: [&str; 2] = ["anthropic-5m", "anthropic-1h"];
-
 /// A session that was studied.
 #[derive(Debug)]
 pub(crate) struct Studied {
     pub(crate) path: String,
     pub(crate) facts: SessionFacts,
-    /// Simulated against recorded cache reads, by the regimes of [`CHECKED`].
-    pub(crate) agreements: [Agreement; CHECKED.len()],
     /// By preset; their session index is not set yet.
     pub(crate) scores: Box<[Score]>,
     pub(crate) keys: Keys,
@@ -252,9 +247,5 @@ fn study_session<'s>(
         record.bills = paid.bills(record.bills);
         scores.push(Score::from_record(&facts, record, start, &scores, &context.common));
     }
-    let agreements = CHECKED.map(|name| {
-        let regime = context.setup.regimes.find(name);
-        regime.map_or_else(Agreement::default, |regime| facts.agreement(regime.rules()))
-    });
-    Ok(Studied { path, facts: facts.session, agreements, scores: scores.into(), keys })
+    Ok(Studied { path, facts: facts.session, scores: scores.into(), keys })
 }

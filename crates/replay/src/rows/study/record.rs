@@ -2,7 +2,6 @@
 
 use super::bill::Bills;
 use crate::fault::Fault;
-use crate::judge::availability::MustKeep;
 use crate::judge::measures::Firing;
 use crate::judge::retention::Retention;
 use crate::run::totals::{CallRow, SessionMetrics};
@@ -56,8 +55,8 @@ pub struct Record {
     pub metrics: SessionMetrics,
     /// One row per call.
     pub rows: Vec<CallRow>,
-    /// What must be kept.
-    pub must_keep: MustKeep,
+    /// Calls after a failure whose view shows the latest one.
+    pub last_error: Share,
     /// What its summaries are worth.
     pub summaries: Summaries,
     /// What it cost, by regime.

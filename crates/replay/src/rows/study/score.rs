@@ -6,7 +6,6 @@ use super::common::Common;
 use super::facts::Facts;
 use super::record::{Inaction, Knowledge, Record, Summaries};
 use crate::fault::{FailedReplay, Fault};
-use crate::judge::availability::MustKeep;
 use crate::judge::retention::Retention;
 use crate::number;
 use crate::read::scale::Scale;
@@ -44,8 +43,8 @@ pub struct Outcome {
     pub since_acted: Share,
     /// Requests that were sent with a calibrated size over the ceiling; `None` where the session has no scale.
     pub calibrated_over: Option<u64>,
-    /// What must be kept.
-    pub must_keep: MustKeep,
+    /// Calls after a failure whose view shows the latest one.
+    pub last_error: Share,
     /// What its summaries are worth.
     pub summaries: Summaries,
     /// Bills by regime.
@@ -117,7 +116,7 @@ impl Score {
             retention: record.retention(start),
             since_acted: record.retention(record.first_fired()).obs_far,
             calibrated_over: facts.session.scale.map(over),
-            must_keep: record.must_keep,
+            last_error: record.last_error,
             summaries: record.summaries,
             bills: common.share(record.bills),
             fault: record.fault.map(Box::new),

@@ -3,8 +3,6 @@
 
 const ROW = 62;
 const CHART = { height: 150, left: 46, right: 8, top: 10, bottom: 30 };
-// The plot of the drawings of the page, as sawtooth.rs draws them.
-const SAW = { whole: 360, left: 40, width: 310 };
 // Pixels beside a mark at which it is meant.
 const BESIDE = 4;
 
@@ -237,8 +235,6 @@ class Reader {
     if (!(index in this.blocks)) return false;
     const whole = (name) => (/^\d+$/.test(address.get(name) ?? "") ? Number(address.get(name)) : undefined);
     this.open(index, address.get("preset") ?? undefined, whole("call"));
-    // A place in a drawing is that of the mark beside it.
-    if (address.has("near")) this.go(this.markNear(this.view.call, whole("near")));
     const message = whole("message");
     if (message !== undefined && message < this.view.length) this.go(this.view.call, message);
     return true;
@@ -500,16 +496,6 @@ function offerReader(root) {
   fold?.addEventListener("toggle", show);
   addEventListener("hashchange", visit);
   document.addEventListener("click", (event) => {
-    // A drawing leads to the call that was pointed at; by a key, to the preset.
-    const drawing = event.target.closest?.("a[data-calls]");
-    if (drawing) {
-      const box = drawing.querySelector("svg").getBoundingClientRect();
-      const last = Number(drawing.dataset.calls) - 1;
-      const at = ((event.clientX - box.left) / box.width) * SAW.whole - SAW.left;
-      const call = Math.max(0, Math.min(last, Math.round((at / SAW.width) * last)));
-      drawing.dataset.base ??= drawing.getAttribute("href");
-      drawing.href = drawing.dataset.base + (event.detail > 0 ? `&call=${call}&near=${Math.ceil((BESIDE / SAW.width) * last)}` : "");
-    }
     // A link to where the address is already changes nothing that a browser would tell of.
     const link = event.target.closest?.('a[href^="#session="]');
     if (link?.hash === location.hash) visit();

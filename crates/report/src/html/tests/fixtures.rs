@@ -1,6 +1,5 @@
 //! A tiny comparison, constructed by hand: a control, a strategy that passes and one that fails a gate.
 
-use super::super::{Details, Drawn};
 use foldback_core::conversation::StageRole;
 use foldback_core::moment::Moment;
 use foldback_core::strategy::Kind;
@@ -10,7 +9,6 @@ use foldback_replay::compare::{
     Provenance, SessionLine,
 };
 use foldback_replay::corpus::Skipped;
-use foldback_replay::cost::Agreement;
 use foldback_replay::retention::Retention;
 use foldback_replay::stats::Share;
 use foldback_replay::study::{Bill, Billed, Pauses, Record};
@@ -179,8 +177,6 @@ pub(crate) fn tiny() -> Comparison {
         narrowed: false,
     });
     comparison.cautions = vec!["only <2> sessions".to_owned()];
-    let check = Agreement { pairs: 100, within: 97, late: 2 };
-    comparison.cache_check = vec![("cached".to_owned(), check)];
     comparison.contrasts = vec![Contrast {
         first: clearing.preset.clone(),
         second: broken.preset.clone(),
@@ -219,9 +215,3 @@ pub(crate) fn tiny() -> Comparison {
 
 /// The requests of the first session, under each preset.
 const LONG: [[u64; 3]; 3] = [[1_000, 2_000, 3_000], [1_000, 2_000, 1_500], [1_000, 2_000, 2_500]];
-
-pub(crate) fn drawn() -> Details {
-    let drawn =
-        vec![Drawn { session: 0, records: LONG.iter().map(|sizes| record(sizes)).collect() }];
-    Details { drawn, ..Details::default() }
-}
