@@ -61,6 +61,9 @@ impl TrialResult {
         };
         match (more(|it| it.ten_percent), more(|it| it.five_percent)) {
             (_, Some(0)) => "A difference of 5 % would likely have shown.".to_owned(),
+            (Some(0), Some(five)) => format!(
+                "A difference of 10 % would likely have shown; for one of 5 % it takes about {five} more units."
+            ),
             (Some(ten), Some(five)) => {
                 format!("It takes about {ten} more units to tell 10 % apart, and {five} for 5 %.")
             }
@@ -89,11 +92,18 @@ impl TrialResult {
                 models.into_iter().collect::<Vec<_>>().join(", ")
             ));
         }
-        let missing = self.units.iter().filter(|unit| unit.name.is_none()).count();
-        if self.outcomes.is_some() && missing > 0 {
+        let missing = |arm: &ArmResult| {
+            let of_arm = self.units.iter().filter(|unit| unit.line.arm == arm.arm.name);
+            of_arm.filter(|unit| unit.name.is_none()).count()
+        };
+        let by_arm: Vec<String> = (self.arms.iter().map(|arm| (missing(arm), &arm.arm.name)))
+            .filter(|(missing, _)| *missing > 0)
+            .map(|(missing, name)| format!("{missing} of {name}"))
+            .collect();
+        if self.outcomes.is_some() && !by_arm.is_empty() {
             out.push(format!(
-                "{missing} of {} units have no outcome. If runs that failed are missing, the shares solved are too high.",
-                self.units.len()
+                "Units without an outcome: {}. If runs that failed are missing, the shares solved are too high.",
+                by_arm.join(", ")
             ));
         }
         out
