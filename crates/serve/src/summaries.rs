@@ -97,7 +97,6 @@ impl Summaries {
             };
             let failed =
                 failed.lock().unwrap_or_else(PoisonError::into_inner).unwrap_or("unusable");
-            numbers.summary(if folded { "written" } else { failed });
             if !folded {
                 say(&format!("conversation {id}: no summary ({failed}), so it is not folded now"));
             }
@@ -109,6 +108,8 @@ impl Summaries {
             }
             // Nobody waits any more where the conversation is gone.
             let _ = done.send(ahead);
+            // Whoever sees it counted finds it.
+            numbers.summary(if folded { "written" } else { failed });
         });
     }
 
