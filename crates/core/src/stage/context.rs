@@ -1,6 +1,8 @@
 //! What a stage may read.
 
-use super::{AnsweredViews, CachePrices, Decision, Estimator, Pressure, SummaryRequest, UsageReading};
+use super::{
+    AnsweredViews, CachePrices, Decision, Estimator, Pressure, SummaryRequest, UsageReading,
+};
 use crate::delta::{Cursor, ViewDelta};
 use crate::fold_stats::FoldStats;
 use crate::frame::Frame;
