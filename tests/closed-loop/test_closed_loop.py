@@ -17,8 +17,6 @@ from world import Habits, Step, Task, made, planned
 FOLDBACK = os.environ.get("FOLDBACK", "")
 SHORT = Habits(steps=30, phases=2, moves=0.4)
 WINDOW = 24_000
-# A run of some fifty calls has about five folds, and one more or less is up to a tenth of its bill.
-SHORT_NET = 2 * check.NET
 
 
 def user(*texts: str) -> dict[str, Any]:
@@ -186,7 +184,7 @@ class Loops(unittest.TestCase):
             self.assertEqual(predicted[preset]["loses"], ended == "looped", msg=preset)
             if ended == "solved":
                 net = predicted[preset]["net_all_usd"] / (made.usd(terms) + told["summaries_usd"])
-                self.assertAlmostEqual(net, 1, delta=SHORT_NET, msg=preset)
+                self.assertAlmostEqual(net, 1, delta=check.NET, msg=preset)
 
     def test_a_run_is_the_same_again(self) -> None:
         first, second = (self.played("indexed") for _ in range(2))

@@ -10,8 +10,19 @@ use std::collections::BTreeMap;
 const FORM: &str = "a line names a session, a unit or a conversation and says what it came to, as \
                     {\"session\": \"ID\", \"arm\": \"ARM\", \"solved\": true} does, or a CSV file that begins as\nunit,solved\ntask-1,1";
 
+/// Columns of CSV that are read, by what they say; of several the first. Tables have others, too.
+const COLUMNS: [&[&str]; 6] = [
+    &["unit", "conversation", "session"],
+    &["arm"],
+    &["task"],
+    &["solved", "resolved"],
+    &["score"],
+    &["seconds"],
+];
+
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct OutcomeRow {
     /// Line of the file, from 1.
     #[serde(skip)]
@@ -77,11 +88,15 @@ fn csv_rows(text: &str) -> csv::Result<Vec<(usize, Value)>> {
     let mut reader =
         csv::ReaderBuilder::new().trim(csv::Trim::All).flexible(true).from_reader(text.as_bytes());
     let head: Vec<String> = reader.headers()?.iter().map(str::to_ascii_lowercase).collect();
+    let place = |name: &&'static str| Some((*name, head.iter().position(|column| column == name)?));
+    let columns = COLUMNS.map(|names| names.iter().find_map(place));
     let row = |record: csv::Result<csv::StringRecord>| {
         let record = record?;
         let line = record.position().map_or(0, |at| at.line() as usize);
-        let cells = head.iter().zip(&record).filter(|(_, cell)| !cell.is_empty());
-        Ok((line, cells.map(|(name, cell)| (name.clone(), cell)).collect()))
+        let cells = columns.iter().flatten();
+        let cells = cells.filter_map(|(name, at)| Some((*name, record.get(*at)?)));
+        let cells = cells.filter(|(_, cell)| !cell.is_empty());
+        Ok((line, cells.map(|(name, cell)| (name.to_owned(), cell)).collect()))
     };
     reader.records().map(row).collect()
 }

@@ -219,7 +219,13 @@ impl Trial {
         let mut trial = Self { head, conversations: Vec::new(), stops: Vec::new() };
         for (number, line) in (2..).zip(lines.lines()).filter(|(_, line)| !line.trim().is_empty()) {
             let line = serde_json::from_str(line);
-            match line.map_err(|_| format!("{number}: this is no line of a trial"))? {
+            let line = line.map_err(|_| format!("{number}: this is no line of a trial"))?;
+            let (Line::Conversation(ConversationLine { unit: UnitLine { arm, .. }, .. })
+            | Line::Stop(StopLine { stopped: arm, .. })) = &line;
+            if trial.head.arms.iter().all(|known| known.name != *arm) {
+                return Err(format!("{number}: the trial has no arm `{arm}`"));
+            }
+            match line {
                 Line::Conversation(line) => trial.conversations.push(line),
                 Line::Stop(line) => trial.stops.push(line),
             }
@@ -284,10 +290,14 @@ mod tests {
     #[test]
     fn a_wrong_line_is_named() {
         let stray = r#"{"conversation": 1}"#;
+        let unknown = line("c", "u", 1, 1.0).replace(r#""arm":"a""#, r#""arm":"b""#);
+        let stopped = r#"{"stopped":"b","measure":"calls","units":9,"at_ms":1}"#;
         for (text, expected) in [
             ("{}".to_owned(), "1: this is no file of a trial"),
             (file(&[]).replace(r#"trial":1"#, r#"trial":9"#), "1: the format of the file is 9"),
             (file(&[&line("c", "u", 1, 1.0), stray]), "3: this is no line"),
+            (file(&[&unknown]), "2: the trial has no arm `b`"),
+            (file(&[stopped]), "2: the trial has no arm `b`"),
         ] {
             let error = Trial::parse(&text).unwrap_err();
             assert!(error.starts_with(expected), "{error}");

@@ -14,7 +14,7 @@ use crate::stats::{self, Estimate, Sample};
 use schemars::JsonSchema;
 use serde::Serialize;
 use statrs::distribution::{Binomial, DiscreteCDF};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -133,35 +133,35 @@ impl Outcomes {
         reporting: &Reporting,
     ) -> Result<Self, String> {
         let mut out = Self { rows: rows.len(), ..Self::default() };
-        let names = sessions.iter().enumerate().map(|(at, session)| {
+        // What sessions are called: by path, by id, by name of the file.
+        let mut names: [BTreeMap<String, Vec<usize>>; 3] = Default::default();
+        for (at, session) in sessions.iter().enumerate() {
             let stem = Path::new(&*session.path).file_stem();
             let stem = stem.map(|name| name.to_string_lossy().into_owned());
-            [Some(session.path.to_string()), id(at), stem]
-        });
-        let names: Vec<[Option<String>; 3]> = names.collect();
-        let FoundSessions { path, id, name } = &mut out.found;
-        let mut found = [path, id, name];
-        let find = |row: &OutcomeRow| {
-            for (by, found) in found.iter_mut().enumerate() {
-                let named = names.iter().enumerate();
-                let named = named.filter(|(_, names)| names[by].as_ref() == Some(&row.name));
-                match named.map(|(at, _)| at).collect::<Vec<_>>()[..] {
-                    [] => {}
-                    [at] => {
-                        **found += 1;
-                        return Ok(Some(at));
-                    }
-                    ref several => {
-                        let paths: Vec<&str> =
-                            several.iter().map(|at| &*sessions[*at].path).collect();
-                        let (name, paths) = (&row.name, paths.join(", "));
-                        return Err(format!(
-                            "session `{name}` may be each of {paths}; write the path"
-                        ));
-                    }
+            let called = [Some(session.path.to_string()), id(at), stem];
+            for (names, name) in names.iter_mut().zip(called) {
+                if let Some(name) = name {
+                    names.entry(name).or_default().push(at);
                 }
             }
-            Ok(None)
+        }
+        let FoundSessions { path, id, name } = &mut out.found;
+        let mut counts = [path, id, name];
+        let find = |row: &OutcomeRow| {
+            let found = names.iter().zip(&mut counts);
+            let found = found.filter_map(|(names, count)| Some((names.get(&row.name)?, count)));
+            match found.map(|(found, count)| (&**found, count)).next() {
+                None => Ok(None),
+                Some(([at], count)) => {
+                    **count += 1;
+                    Ok(Some(*at))
+                }
+                Some((several, _)) => {
+                    let paths: Vec<&str> = several.iter().map(|at| &*sessions[*at].path).collect();
+                    let (name, paths) = (&row.name, paths.join(", "));
+                    Err(format!("session `{name}` may be each of {paths}; write the path"))
+                }
+            }
         };
         let JoinedRows { found, unknown } = outcomes::join(rows, find, NAMES)?;
         for (at, row) in found {
@@ -187,7 +187,8 @@ impl Outcomes {
 
     /// Paths of the sessions that have none.
     fn without_outcome(&self, sessions: &[SessionLine]) -> Vec<Arc<str>> {
-        let missing = (0..sessions.len()).filter(|at| self.outcome_of(*at).is_none());
+        let found: BTreeSet<usize> = self.sessions.iter().map(|one| one.at).collect();
+        let missing = (0..sessions.len()).filter(|at| !found.contains(at));
         missing.map(|at| Arc::clone(&sessions[at].path)).collect()
     }
 

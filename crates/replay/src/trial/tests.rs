@@ -126,6 +126,8 @@ fn outcomes_are_joined_by_unit_or_conversation_and_what_does_not_match_is_listed
     let mut outcomes: Vec<_> = named.map(|unit| (unit.solved, unit.score, unit.seconds)).collect();
     outcomes.sort_by(|a, b| b.2.total_cmp(&a.2));
     assert_eq!(outcomes, [(Some(1.0), Some(0.5), 12.0), (Some(0.0), None, 0.0)]);
+    let columns_of_others = "unit,conversation,note,solved,resolved\none,c-one,x,1,0\n";
+    assert_eq!(result(&[&file], Some(columns_of_others)).unwrap().outcomes.unwrap().found, 1);
     for (table, expected) in [
         ("unit,result\none,1\n", "o.csv:1: there is no outcome; a line names"),
         ("unit,solved\none,maybe\n", "o.csv:2: \"maybe\" is no number"),
