@@ -82,9 +82,8 @@ struct Texts(Vec<([u8; 24], u64)>);
 impl Texts {
     /// Bytes of the shortest text that is remembered.
     const SHORTEST: usize = 256;
-    /// A power of two. The table takes 128 KB per thread, half as much as the table of pieces. A request for a summary repeats hundreds of
-    /// texts of the request before.
-    const LENGTH: usize = 1 << 12;
+    /// A power of two. The table of a thread takes 16 KB: threads of the proxy have one each.
+    const LENGTH: usize = 1 << 9;
 
     fn count(&mut self, text: &str, count: impl FnOnce() -> u64) -> u64 {
         if self.0.is_empty() {
