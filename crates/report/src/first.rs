@@ -53,9 +53,14 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let head = lines(&out);
     let used =
         |fits: usize, tail: &str| head + FRAME + fits + usize::from(fits < all) + lines(tail);
-    let best = best(comparison);
-    let is_best = |at: &usize| best == Some(verdict::name(comparison, &comparison.presets[*at]));
-    let named = page.rows.iter().position(is_best).map_or(0, |at| at + 1);
+    let named = match comparison.verdict() {
+        Verdict::Use { best, fuller, .. } => [Some(best), fuller],
+        _ => [None; 2],
+    };
+    let is_named = |at: &usize| {
+        named.iter().flatten().any(|line| std::ptr::eq(*line, &comparison.presets[*at]))
+    };
+    let named = page.rows.iter().rposition(is_named).map_or(0, |at| at + 1);
     let least = LEAST.max(named).min(all);
     let fitting = |tail: &String| used(least, tail) <= LINES;
     let tail = (0..SPARE).map(|spared| page.tail(spared)).find(fitting);

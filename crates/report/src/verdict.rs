@@ -70,7 +70,7 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             ),
             Reason::Noise => format!("{stays}: no preset saves measurably."),
         },
-        Verdict::Use { best, alike, cheaper } => {
+        Verdict::Use { best, alike, cheaper, fuller } => {
             let saved = saved(comparison, best).unwrap_or_default();
             let mut text = format!(
                 "Use {}: it costs {saved}; {} of what was needed stays in view.",
@@ -90,6 +90,10 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
                 let saved = saved_within(comparison, line, "").unwrap_or_default();
                 text +=
                     &format!(" {} is cheaper at {saved} but keeps only {}.", of(line), kept(line));
+            }
+            if let Some(line) = fuller {
+                let saved = saved_within(comparison, line, "").unwrap_or_default();
+                text += &format!(" {} keeps {} and costs {saved}.", of(line), kept(line));
             }
             if comparison.corpus.unit == Unit::Sessions {
                 let few = match comparison.corpus.clusters {

@@ -6,6 +6,7 @@
 //! need not save.
 
 use super::comparison::Comparison;
+use super::difference::ALPHA;
 use super::line::PresetLine;
 use super::sessions::Unit;
 use foldback_core::strategy::Kind;
@@ -44,6 +45,8 @@ pub enum Verdict<'a> {
         alike: Vec<&'a PresetLine>,
         /// One that costs less and keeps less.
         cheaper: Option<&'a PresetLine>,
+        /// One that keeps more and saves less.
+        fuller: Option<&'a PresetLine>,
     },
 }
 
@@ -84,6 +87,12 @@ impl PresetLine {
         let kept = &self.metrics.frr_obs_far;
         kept.value.or(kept.lo).unwrap_or(1.0)
     }
+}
+
+/// Of presets by their bills, the cheapest that keeps about as much as any of them.
+fn fullest<'a>(presets: &[(f64, &'a PresetLine)]) -> Option<(f64, &'a PresetLine)> {
+    let most = presets.iter().map(|(_, line)| line.kept()).fold(0.0, f64::max);
+    presets.iter().copied().find(|(_, line)| line.kept() > most - ABOUT_AS_MUCH)
 }
 
 impl Comparison {
@@ -134,17 +143,16 @@ impl Comparison {
             *ratio <= lowest * (1.0 + ABOUT_THE_SAME) || self.ties(line, cheapest)
         });
         let alike: Vec<(f64, &PresetLine)> = alike.copied().collect();
-        let most = alike.iter().map(|(_, line)| line.kept()).fold(0.0, f64::max);
-        let keeps_most = |(_, line): &&(f64, &PresetLine)| line.kept() > most - ABOUT_AS_MUCH;
-        let (ratio, best) =
-            alike.iter().copied().find(|choice| keeps_most(&choice)).unwrap_or((lowest, cheapest));
+        let (ratio, best) = fullest(&alike).unwrap_or((lowest, cheapest));
+        let keeps_more = |line: &PresetLine| line.kept() >= best.kept() + ABOUT_AS_MUCH;
+        let fuller = fullest(&saving).map(|(_, line)| line).filter(|line| keeps_more(line));
         let cheaper = choices.first().filter(|(less, line)| {
             *less <= ratio * (1.0 - WORTHWHILE) && line.kept() < best.kept()
         });
         let cheaper = cheaper.map(|(_, line)| *line);
         let others = alike.iter().map(|(_, line)| *line);
         let alike = others.filter(|line| !std::ptr::eq(*line, best)).collect();
-        Verdict::Use { best, alike, cheaper }
+        Verdict::Use { best, alike, cheaper, fuller }
     }
 
     /// The preset of the verdict; with too few sessions for one, the cheapest that keeps enough.
@@ -169,10 +177,12 @@ impl Comparison {
         (most.1 - least.1 >= MUCH_OF_THE_RULES).then_some([most, least])
     }
 
-    /// Whether the test does not separate the bills of two presets.
+    /// Whether the test does not separate the bills of two presets. Its p-value is not adjusted over all pairs: the more presets
+    /// are compared, the more would cost about the same, however much they differ.
     fn ties(&self, one: &PresetLine, other: &PresetLine) -> bool {
         let pair = |pair: &super::Contrast| pair.between(&one.preset, &other.preset);
-        self.contrasts.iter().find_map(pair).is_none_or(|pair| pair.net.tie)
+        let p = self.contrasts.iter().find_map(pair).and_then(|pair| pair.net.p);
+        p.is_none_or(|p| p > ALPHA)
     }
 
     /// Whether there are enough sessions for intervals and tests.
@@ -215,10 +225,11 @@ mod tests {
                     [*pair, (pair.1, pair.0)]
                         .contains(&(first.preset.as_str(), second.preset.as_str()))
                 };
+                let p = if ties.iter().any(is_tie) { 0.5 } else { 0.01 };
                 contrasts.push(Contrast {
                     first: first.preset.clone(),
                     second: second.preset.clone(),
-                    net: Difference { tie: ties.iter().any(is_tie), ..Difference::default() },
+                    net: Difference { p: Some(p), ..Difference::default() },
                     frr_obs_far: Difference::default(),
                 });
             }
@@ -235,9 +246,11 @@ mod tests {
             }
             Verdict::Stay(Reason::Forgets(line)) => format!("stay: {} forgets", line.preset),
             Verdict::Stay(reason) => format!("stay: {reason:?}"),
-            Verdict::Use { best, alike, cheaper } => {
+            Verdict::Use { best, alike, cheaper, fuller } => {
                 let cheaper = cheaper.map_or("-", |line| &line.preset);
-                format!("{} of {} over {cheaper}", best.preset, alike.len() + 1)
+                let fuller =
+                    fuller.map_or(String::new(), |line| format!(", {} keeps more", line.preset));
+                format!("{} of {} over {cheaper}{fuller}", best.preset, alike.len() + 1)
             }
         }
     }
