@@ -270,13 +270,18 @@ pub fn write(
 /// The rows of a comparison as a table in memory, in the same order.
 #[cfg(feature = "arrow")]
 pub fn batches(comparison: &Comparison, store: &Store) -> Result<Batches> {
-    let mut table = arrow::Table::new(metadata(comparison));
-    each(comparison, store, |row| table.push(row))?;
-    table.finish()
+    let mut batcher = arrow::Batcher::new(metadata(comparison));
+    let mut batches = Vec::new();
+    each(comparison, store, |row| {
+        batches.extend(batcher.push(row)?);
+        Ok(())
+    })?;
+    batches.extend(batcher.rest()?);
+    Ok(Batches { schema: batcher.schema, batches })
 }
 
 /// What a file or a table says of itself, once: the version of its schema, and the command line that made it.
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(feature = "arrow")]
 fn metadata(comparison: &Comparison) -> Vec<(String, String)> {
     let command = comparison.provenance.command.clone();
     let command = command.map(|line| ("foldback.command".to_owned(), line));
@@ -386,7 +391,7 @@ fn each(
 }
 
 /// A row for the tests of tables: every kind of cell changes from row to row.
-#[cfg(all(test, any(feature = "arrow", feature = "parquet")))]
+#[cfg(all(test, feature = "arrow"))]
 fn sample(call: usize) -> Row<'static> {
     Row {
         preset: if call < 2 { "none" } else { "ünly" },
