@@ -213,7 +213,9 @@ fn reported(
     if let Some(base) = &summary.base {
         item(out, &format!("base: {}", verdict::what_was_paid(base, summary.sessions)));
     }
-    item(out, &bill(report, summary, &advice.tuned.reporting.regime));
+    let regime = whose(&advice.tuned.reporting.regime);
+    let saved = saved(report, summary).unwrap_or_else(|| "not known".to_owned());
+    item(out, &format!("net bill, by the prices of {regime}: {saved}"));
     item(
         out,
         &format!(
@@ -242,11 +244,6 @@ fn reported(
         let own = point(own, interval);
         item(out, &format!("{} with its own values, on the same sessions: {own}", trial.of));
     }
-}
-
-fn bill(report: &Measured, part: &PartSummary, regime: &str) -> String {
-    let saved = saved(report, part).unwrap_or_else(|| "not known".to_owned());
-    format!("net bill, by the prices of {}, beside {}: {saved}", whose(regime), paid(part))
 }
 
 /// Whose prices a regime has.
