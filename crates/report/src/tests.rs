@@ -88,7 +88,7 @@ fn a_configuration_is_named_with_both_judges() {
         verbatim_far: metric(0.25),
         ..Measured::default()
     };
-    assert_eq!(tune::point(&measured, tune::value), "bill 90.0%, kept 50.0%, verbatim 25.0%");
+    assert_eq!(tune::point(&measured, tune::value), "net bill 90.0%, kept 50.0%, verbatim 25.0%");
 }
 
 #[test]

@@ -100,7 +100,8 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             }
             if comparison.corpus.unit == Unit::Sessions {
                 let few = match comparison.corpus.clusters {
-                    clusters if clusters < LEAST_REPOSITORIES => {
+                    1 => format!("There is only {}", facts::clusters(&comparison.corpus)),
+                    2..LEAST_REPOSITORIES => {
                         format!("There are only {}", facts::clusters(&comparison.corpus))
                     }
                     _ => {

@@ -44,11 +44,7 @@ mod tests {
             verbatim_far: of(verbatim),
             ..Metrics::default()
         };
-        let mut line = PresetLine {
-            preset: preset.to_owned(),
-            metrics,
-            ..PresetLine::default()
-        };
+        let mut line = PresetLine { preset: preset.to_owned(), metrics, ..PresetLine::default() };
         line.good_by_one = line.metrics.good_by();
         line
     }
