@@ -249,7 +249,7 @@ mod tests {
             Verdict::Use { best, alike, cheaper, fuller } => {
                 let cheaper = cheaper.map_or("-", |line| &line.preset);
                 let fuller =
-                    fuller.map_or(String::new(), |line| format!(", {} keeps more", line.preset));
+                    fuller.map_or(String::new(), |line| format!(", {} has more", line.preset));
                 format!("{} of {} over {cheaper}{fuller}", best.preset, alike.len() + 1)
             }
         }
@@ -299,8 +299,8 @@ mod tests {
             change(&mut lines);
             lines
         };
-        // Two cost about the same as the lowest bill; one of them keeps more.
-        assert_eq!(sessions(plain()), "about of 2 over forgets");
+        // Two cost about the same as the lowest bill; one of them keeps more. What keeps still more is named, too.
+        assert_eq!(sessions(plain()), "about of 2 over forgets, keeps has more");
         // What can't be told from the lowest costs about the same, too.
         assert_eq!(
             verdict(plain(), Unit::Sessions, &[("low", "keeps")], paid),
@@ -308,7 +308,7 @@ mod tests {
         );
         // What keeps a little less and costs less is the better choice.
         let near = with(&|all| all[3].metrics.frr_obs_far.value = Some(0.93));
-        assert_eq!(sessions(near), "low of 2 over forgets");
+        assert_eq!(sessions(near), "low of 2 over forgets, keeps has more");
         assert_eq!(verdict(plain(), Unit::Sums, &[], paid), "7 acted, low");
         // Where something must be cut, what costs more can be chosen, too.
         let cut = |lines| verdict(lines, Unit::Sessions, &[], "drop-oldest");
@@ -337,10 +337,18 @@ mod tests {
                     lines[4].metrics.frr_obs_far.hi = Some(0.81);
                     lines
                 },
-                "forgets of 1 over -",
+                "forgets of 1 over -, keeps has more",
             ),
-            ("what was just read", with(&|all| all[2].loses_near = true), "low of 1 over forgets"),
-            ("refused", with(&|all| all[3].gate.passed = false), "about of 1 over forgets"),
+            (
+                "what was just read",
+                with(&|all| all[2].loses_near = true),
+                "low of 1 over forgets, keeps has more",
+            ),
+            (
+                "refused",
+                with(&|all| all[3].gate.passed = false),
+                "about of 1 over forgets, keeps has more",
+            ),
         ];
         for (name, lines, expected) in table {
             assert_eq!(sessions(lines), expected, "{name}");
