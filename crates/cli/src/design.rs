@@ -1,6 +1,6 @@
 //! The design of a comparison: from the command line, or from a file that fixes it beforehand.
 
-use crate::args::{DesignArgs, EstimatorArgs, ModelArgs, SummaryArgs};
+use crate::args::{DesignArgs, ModelArgs, SummaryArgs};
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
@@ -77,7 +77,7 @@ fn of_args(args: &DesignArgs, prices: Option<&str>, summaries: &SummaryArgs) -> 
         window: args.model.window.unwrap_or(0),
         max_output: args.model.max_output.unwrap_or(0),
         model: args.model.model.clone(),
-        estimator: args.model.estimator.estimator.clone(),
+        estimator: args.model.estimator.clone(),
         summarizer: summaries.summarizer.clone(),
         ..Experiment::default()
     }
@@ -121,7 +121,7 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
         max_output: Some(experiment.max_output),
         model: name,
         models: None,
-        estimator: EstimatorArgs { estimator },
+        estimator,
     };
     let setup =
         strategies::setup(registry, &model(experiment.estimator.clone(), experiment.model.clone()));
@@ -150,7 +150,7 @@ fn model(experiment: &Experiment, args: &ModelArgs) -> ModelArgs {
         max_output: Some(experiment.max_output),
         model: experiment.model.clone(),
         models: args.models.clone(),
-        estimator: EstimatorArgs { estimator: experiment.estimator.clone() },
+        estimator: experiment.estimator.clone(),
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn session(
     args: &SessionArgs,
     in_place: bool,
 ) -> Result<(Session, &'static str), Error> {
-    let (path, from) = (args.file.file.as_path(), args.file.from.as_deref());
+    let (path, from) = (args.file.as_path(), args.from.as_deref());
     let bytes = bytes(path)?;
     let fail = |error| Error::Read { path: path.display().to_string(), error };
     let sessions = foldback_formats::read(&bytes, from).map_err(fail)?;

@@ -238,7 +238,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         models,
         regimes: RegimeTable::embedded(),
         billed: OWN.to_owned(),
-        measure: estimator(registry, &args.estimator.estimator)?,
+        measure: estimator(registry, &args.estimator)?,
     })
 }
 

@@ -54,21 +54,14 @@ pub(super) fn a_folder(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A session file.
+/// One of the sessions in a file.
 #[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct FileArgs {
+pub(crate) struct SessionArgs {
     /// The session file (`-` is standard input).
     pub(crate) file: PathBuf,
     /// Format of the file, if it is not recognized.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
-}
-
-/// One of the sessions in a file.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct SessionArgs {
-    #[command(flatten)]
-    pub(crate) file: FileArgs,
     /// Id of the session, for files that hold several.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -117,28 +110,6 @@ pub(crate) struct StoreArgs {
     pub(crate) store: Option<PathBuf>,
 }
 
-/// Where the output goes.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct OutArgs {
-    /// File to write; standard output by default.
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
-}
-
-impl OutArgs {
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.out.as_deref()
-    }
-}
-
-/// The estimator that counts.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct EstimatorArgs {
-    /// Estimator for all reported token counts, the same for every preset.
-    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
-    pub(crate) estimator: String,
-}
-
 /// A window. In a strategy file, 0 means none; here, leave `--window` out for that.
 pub(super) fn a_window(text: &str) -> Result<u64, String> {
     match tokens(text)? {
@@ -177,8 +148,9 @@ pub(crate) struct ModelArgs {
     /// Table of models instead of the embedded one (TOML).
     #[arg(long, value_name = "FILE")]
     pub(crate) models: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) estimator: EstimatorArgs,
+    /// Estimator for all reported token counts, the same for every preset.
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) estimator: String,
 }
 
 impl ModelArgs {

@@ -21,16 +21,16 @@ use foldback_report::{plan, render};
 use std::sync::Arc;
 
 pub(crate) fn run(args: &Compact) -> Result<(), Error> {
-    let file = &args.session.file.file;
+    let file = &args.session.file;
     // Lines that its agent appends meanwhile are not lost.
     let before = args.in_place.then(|| std::fs::read(file).ok()).flatten();
     match compact(args)? {
         Output::Message(text) => output::print(&text),
-        Output::Report(text) => output::report(args.out.path(), &text),
+        Output::Report(text) => output::report(args.out.as_deref(), &text),
         Output::Data { text, notes } => {
             match args.in_place {
                 true => output::write_over(file, before.as_deref(), &text)?,
-                false => output::write(args.out.path(), &text)?,
+                false => output::write(args.out.as_deref(), &text)?,
             }
             notes.iter().for_each(output::note);
             Ok(())
@@ -82,7 +82,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         answers.show(&progress);
         progress
     });
-    let path = args.session.file.file.display().to_string();
+    let path = args.session.file.display().to_string();
     let mut views = plan::Views::default();
     let folded = FailedReplay::caught(&path, &strategy.label(), || {
         if live && args.show == Some(CompactText::PlanJson) {

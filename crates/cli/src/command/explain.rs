@@ -25,7 +25,7 @@ pub(crate) fn explained(
     args: &Explain,
     width: Width,
 ) -> Result<(String, Vec<FailedReplay>), Error> {
-    let file = &args.session.file.file;
+    let file = &args.session.file;
     if input::is_folder(file) && session_file(file).is_none() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", file.display())));
     }
@@ -43,7 +43,7 @@ pub(crate) fn explained(
         strategies::check_window(&contender.preset.strategy, setup.limits)?;
     }
     let (session, _) = input::session(&args.session, false)?;
-    let path = args.session.file.file.display().to_string();
+    let path = args.session.file.display().to_string();
     if session.calls() == 0 {
         return Err(Error::Usage(format!(
             "{path}: no model call is recorded in this session, so there is nothing to replay"
@@ -86,7 +86,7 @@ fn best(args: &Explain, failed: &mut Vec<FailedReplay>) -> Result<String, Error>
         .flatten()
         .map(OsString::from)
         .collect::<Vec<_>>();
-    let file = &args.session.file.file;
+    let file = &args.session.file;
     arguments.extend([OsString::from("--"), file.into()]);
     let compared = crate::compare(arguments)
         .map_err(|error| Error::Usage(error.trim_start_matches("error: ").trim_end().to_owned()))?;

@@ -33,7 +33,7 @@ pub(crate) struct Inspection {
 impl Inspection {
     pub(crate) fn new(args: &Inspect) -> Result<Self, Error> {
         let registry = foldback::registry()?;
-        let estimator = strategies::estimator(&registry, &args.estimator.estimator)?;
+        let estimator = strategies::estimator(&registry, &args.estimator)?;
         match args.corpus.paths.as_slice() {
             [path] if !input::is_folder(path) && !args.corpus.discover => {
                 let sessions = file(args, path, &*estimator)?;
