@@ -95,15 +95,16 @@ pub(crate) fn some(
 
 /// The only session of a file, or the one with this id.
 fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Session, Error> {
-    let ids = || sessions.iter().map(|session| session.id.clone()).collect::<Vec<_>>();
-    let name = || path.display().to_string();
+    let ids: Vec<&str> = sessions.iter().map(|session| &*session.id).collect();
+    let (path, listed) = (path.display(), ids.join(", "));
     let index = match id {
-        Some(id) => sessions
-            .iter()
-            .position(|session| session.id == id)
-            .ok_or_else(|| Error::NoSuchSession { path: name(), id: id.to_owned(), ids: ids() })?,
-        None if sessions.len() > 1 => {
-            return Err(Error::ManySessions { path: name(), ids: ids() });
+        Some(id) => ids.iter().position(|its| *its == id).ok_or_else(|| {
+            Error::Usage(format!("{path} has no session `{id}`; it has {listed}"))
+        })?,
+        None if ids.len() > 1 => {
+            let many = ids.len();
+            let why = format!("{path} holds {many} sessions; pick one with --session: {listed}");
+            return Err(Error::Usage(why));
         }
         None => 0,
     };
@@ -143,8 +144,8 @@ pub(crate) fn strict(path: &str, warnings: &[Warning], strict: bool) -> Result<(
 /// error, and so is an empty list.
 pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     if args.paths.is_empty() && !args.discover {
-        return Err(Error::Usage(
-            "no session given: name session files or folders, or use --discover".to_owned(),
+        return Err(Error::usage(
+            "no session given: name session files or folders, or use --discover",
         ));
     }
     let mut sources = Vec::new();
@@ -241,9 +242,8 @@ pub(crate) fn parts(args: &CorpusArgs) -> Result<&[PathBuf], Error> {
     match count {
         0 => Ok(&[]),
         _ if count == paths.len() && !chosen => Ok(paths),
-        _ => Err(Error::Usage(
-            "parts that `foldback score` made are compared as they are: name nothing else, and leave out --discover, --exclude, --agent, --project and --since"
-                .to_owned(),
+        _ => Err(Error::usage(
+            "parts that `foldback score` made are compared as they are: name nothing else, and leave out --discover, --exclude, --agent, --project and --since",
         )),
     }
 }

@@ -39,8 +39,8 @@ pub(crate) fn json(path: Option<&PathBuf>, document: &impl Serialize) -> Result<
 
 /// The file for rows, and how they are written.
 pub(crate) fn rows_file(path: Option<&PathBuf>) -> Result<Option<(&PathBuf, Format)>, Error> {
-    let format = path.map(|path| Format::from_path(path)).transpose().map_err(Error::Rows)?;
-    Ok(path.zip(format))
+    let format = path.map(|path| Format::from_path(path)).transpose();
+    Ok(path.zip(format.map_err(|error| Error::Usage(error.to_string()))?))
 }
 
 /// Writes rows where they are asked for.
@@ -154,7 +154,7 @@ pub(crate) fn check(outputs: &[&Path], sessions: bool) -> Result<(), Error> {
         match writable(path)? {
             Target::Stdout if to_stdout => {
                 let why = "two outputs go to standard output; name a file for one of them";
-                return Err(Error::Usage(why.to_owned()));
+                return Err(Error::usage(why));
             }
             Target::Stdout => to_stdout = true,
             Target::Special => {}
@@ -179,14 +179,14 @@ fn writable(path: &Path) -> Result<Target, Error> {
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
     let target = Target::from_path(path).map_err(fail)?;
     let Target::File(file) = &target else { return Ok(target) };
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
+    let folder = replace::folder_of(file);
+    match std::fs::metadata(folder) {
         Ok(found) if !found.is_dir() => Err(fail(std::io::ErrorKind::NotADirectory.into())),
         Ok(_) => Ok(target),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Error::Usage(format!(
             "{}: there is no folder {}; make it first, or name another file for the output",
             path.display(),
-            folder.unwrap_or(Path::new(".")).display()
+            folder.display()
         ))),
         Err(error) => Err(fail(error)),
     }
@@ -300,6 +300,15 @@ pub(crate) fn write_with(
     }
 }
 
+/// The bytes of a file; `None` if it does not exist.
+pub(crate) fn there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(Error::File { path: path.to_owned(), error }),
+    }
+}
+
 /// Writes into a file what is to be there instead of its text, which is `before` (`None`: there is no file), whoever wrote
 /// it. A link is followed.
 pub(crate) fn write_over(path: &Path, before: Option<&[u8]>, after: &str) -> Result<(), Error> {
@@ -308,11 +317,7 @@ pub(crate) fn write_over(path: &Path, before: Option<&[u8]>, after: &str) -> Res
         return Err(Error::Usage(format!("{} is no regular file", path.display())));
     };
     let temporary = temporary(&file, |out| out.write_all(after.as_bytes())).map_err(fail)?;
-    let now = match std::fs::read(&file) {
-        Ok(now) => Some(now),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(fail(error)),
-    };
+    let now = there(path)?;
     if now.as_deref() != before {
         let why =
             "was changed by another program meanwhile and is left as it is; run the command again";
@@ -396,8 +401,7 @@ fn temporary(
     // A temporary file is private; what a user asked for is as readable as any other file of theirs.
     #[cfg(unix)]
     builder.permissions(old.clone().unwrap_or_else(|| PermissionsExt::from_mode(0o666)));
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut temporary = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut temporary = builder.tempfile_in(replace::folder_of(file))?;
     let mut buffered = BufWriter::new(&mut temporary);
     content(&mut buffered)?;
     buffered.flush()?;

@@ -49,7 +49,7 @@ pub(crate) fn check(path: &Path, sessions: usize) -> Result<(), Error> {
 pub(crate) fn has_folder(path: &Path) -> Result<(), Error> {
     if output::is_stdout(path) {
         let why = "--reader all writes a folder next to the page; name a file with --html";
-        return Err(Error::Usage(why.to_owned()));
+        return Err(Error::usage(why));
     }
     folder_of(path).map(|_| ())
 }

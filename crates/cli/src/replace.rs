@@ -29,13 +29,19 @@ impl Identity {
             use std::os::unix::fs::MetadataExt as _;
             return Some(Self::Node(found.dev(), found.ino()));
         }
-        if let Ok(path) = path.canonicalize() {
-            return Some(Self::Path(path));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-        Some(Self::Path(folder.join(path.file_name()?)))
+        path.canonicalize().or_else(|_| place(path)).ok().map(Self::Path)
     }
+}
+
+/// The folder that a file is in, or is to be in.
+pub(crate) fn folder_of(file: &Path) -> &Path {
+    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+    folder.unwrap_or(Path::new("."))
+}
+
+/// The path of a file, whichever links lead to its folder and whether it is there or not.
+pub(crate) fn place(file: &Path) -> io::Result<PathBuf> {
+    Ok(folder_of(file).canonicalize()?.join(file.file_name().unwrap_or_default()))
 }
 
 thread_local! {
@@ -128,11 +134,8 @@ fn known() -> String {
 
 /// The line of an output: of its place, and of what was written there.
 fn line(file: &Path, content: &blake3::Hash) -> io::Result<String> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
-    let place = folder.join(file.file_name().unwrap_or_default());
     let mut hasher = blake3::Hasher::new();
-    hasher.update(content.as_bytes()).update(place.as_os_str().as_encoded_bytes());
+    hasher.update(content.as_bytes()).update(place(file)?.as_os_str().as_encoded_bytes());
     Ok(hasher.finalize().to_hex().to_string())
 }
 
@@ -151,7 +154,7 @@ fn remember(file: &Path, content: &blake3::Hash) -> io::Result<()> {
     if known.lines().any(|known| known == line) {
         return Ok(());
     }
-    let folder = list.parent().unwrap_or(Path::new("."));
+    let folder = folder_of(&list);
     results::make_private(folder)?;
     if known.lines().count() >= MOST {
         let mut shorter = tempfile::NamedTempFile::new_in(folder)?;

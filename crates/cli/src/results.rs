@@ -67,10 +67,7 @@ fn not_kept(why: &str) {
 /// The given folder, else the one in the user's cache folder.
 pub(crate) fn folder(store: Option<&Path>) -> Result<PathBuf, Error> {
     let place = store.map(Path::to_owned).or_else(usual_place);
-    place.ok_or_else(|| {
-        let why = "the user's cache folder is unknown; name one with --store";
-        Error::Usage(why.to_owned())
-    })
+    place.ok_or_else(|| Error::usage("the user's cache folder is unknown; name one with --store"))
 }
 
 fn usual_place() -> Option<PathBuf> {

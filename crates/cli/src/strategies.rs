@@ -216,7 +216,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
     let models = match &args.models {
         None => ModelTable::embedded(),
         Some(path) => ModelTable::parse(&input::text(path)?)
-            .map_err(|error| Error::Models { path: path.display().to_string(), error })?,
+            .map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?,
     };
     if let Some(name) = &args.model
         && models.find(name).is_none()

@@ -69,10 +69,7 @@ fn outcome(path: &Path, error: String) -> Error {
 }
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
-    let rows = match &args.rows {
-        Some(path) => Some((path, rows::Format::from_path(path).map_err(Error::Rows)?)),
-        None => None,
-    };
+    let rows = output::rows_file(args.rows.as_ref())?;
     let pages = args.html.as_deref().filter(|_| args.reader.contains(&PageSessions::Beside));
     pages.map_or(Ok(()), page::has_folder)?;
     let Computed { comparison, store, corpus, planned } = compute(args, controls(args))?;

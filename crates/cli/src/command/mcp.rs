@@ -190,7 +190,7 @@ impl Sessions {
                 None => roots.to_vec(),
             };
             let Command::Inspect(mut args) = parsed("inspect", &[], &paths)? else {
-                return Err(Error::Usage("no session was named".to_owned()));
+                return Err(Error::usage("no session was named"));
             };
             args.corpus.only_below = roots.to_vec();
             Ok(inspect::Inspection::new(&args)?.text(output::width()))
@@ -270,7 +270,7 @@ impl Sessions {
         Parameters(PinArguments { text }): Parameters<PinArguments>,
     ) -> CallToolResult {
         answer(None, move || match text.trim() {
-            "" => Err(Error::Usage("there is no text to pin".to_owned())),
+            "" => Err(Error::usage("there is no text to pin")),
             _ => Ok("Pinned, where foldback compacts this conversation.".to_owned()),
         })
         .await
@@ -284,7 +284,7 @@ impl Sessions {
         Parameters(PinArguments { text }): Parameters<PinArguments>,
     ) -> CallToolResult {
         answer(None, move || match text.trim() {
-            "" => Err(Error::Usage("there is no text to unpin".to_owned())),
+            "" => Err(Error::usage("there is no text to unpin")),
             _ => Ok("Unpinned.".to_owned()),
         })
         .await
@@ -395,7 +395,7 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<(Conversation, u
     let preset = presets(&registry, [name])?.join(",");
     let options = options(&preset, given.session.clone(), None);
     let Command::Compact(args) = parsed("compact", &options, &[path.to_owned()])? else {
-        return Err(Error::Usage("no session was named".to_owned()));
+        return Err(Error::usage("no session was named"));
     };
     let strategy = strategies::contender(&registry, &args.preset, None)?.preset.strategy;
     let setup = strategies::setup(&registry, &args.model)?;

@@ -20,9 +20,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let budget =
         Budget::parse(&args.budget).map_err(|why| Error::Usage(format!("--budget {why}")))?;
     if args.search.model.model.is_none() && args.search.model.window.is_none() {
-        return Err(Error::Usage(
-            "name the model with --model, or a window with --window".to_owned(),
-        ));
+        return Err(Error::usage("name the model with --model, or a window with --window"));
     }
     let registry = foldback::registry()?;
     let prepared = prepare(&registry, &args.search)?;

@@ -10,7 +10,7 @@ use foldback_replay::{Run, Store, parts};
 
 pub(crate) fn run(args: &Score) -> Result<(), Error> {
     let Some(folder) = results::named(&args.store) else {
-        return Err(Error::Usage("name a folder for the part with --store DIR".to_owned()));
+        return Err(Error::usage("name a folder for the part with --store DIR"));
     };
     let corpus = input::corpus(&args.corpus)?;
     let registry = foldback::registry()?;

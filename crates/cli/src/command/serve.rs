@@ -28,19 +28,19 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         None => args.summarizer.as_deref().map(Choice::read).transpose()?,
     };
     if choice.as_ref().is_some_and(|choice| choice.recorded) {
-        return Err(Error::Usage(
-            "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive".to_owned(),
+        return Err(Error::usage(
+            "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive",
         ));
     }
     let budget = match (model, args.budget_usd, args.dry_run) {
         (Some(_), _, true) => {
-            return Err(Error::Usage(
-                "--dry-run asks no model; leave it out, or use --summarizer extractive".to_owned(),
+            return Err(Error::usage(
+                "--dry-run asks no model; leave it out, or use --summarizer extractive",
             ));
         }
         (None, Some(_), _) => {
-            return Err(Error::Usage(
-                "--budget-usd applies to models, and this summarizer asks none".to_owned(),
+            return Err(Error::usage(
+                "--budget-usd applies to models, and this summarizer asks none",
             ));
         }
         (_, given, _) => given.unwrap_or(Budget(Some(SUMMARIES_USD))).0,

@@ -110,7 +110,7 @@ fn looked_at(
     if host.files.is_empty() {
         return Ok(Change::None);
     }
-    let unknown = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
+    let unknown = || Error::usage("neither HOME nor USERPROFILE is set");
     let folder = folder.ok_or_else(unknown)?;
     change(host, folder, &args.url, args.remove, earlier, written)
 }

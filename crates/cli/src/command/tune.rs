@@ -75,7 +75,7 @@ fn write(
         let Some(best) = best else {
             let why =
                 "--out: nothing in any view was needed, so no configuration is better than another";
-            return Err(Error::Usage(why.to_owned()).after(tuned.failed()));
+            return Err(Error::usage(why).after(tuned.failed()));
         };
         let name = format!("{}-tuned", best.of);
         let header = Header { name: &name, ..Header::default() };

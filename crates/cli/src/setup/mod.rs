@@ -15,6 +15,7 @@ pub(crate) use hosts::{HOSTS, Host, Needs, names};
 pub(crate) use written::SetupRecord;
 
 use crate::error::Error;
+use crate::output;
 use block::Block;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -133,13 +134,8 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(refused(path, "it is no regular file"));
     }
-    match std::fs::read(path) {
-        Ok(bytes) => {
-            String::from_utf8(bytes).map(Some).map_err(|_| refused(path, "it is not UTF-8"))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::File { path: path.to_owned(), error }),
-    }
+    let text = output::there(path)?.map(String::from_utf8).transpose();
+    text.map_err(|_| refused(path, "it is not UTF-8"))
 }
 
 fn refused(path: &Path, why: &str) -> Error {

@@ -2,7 +2,8 @@
 
 use super::Change;
 use crate::error::Error;
-use crate::results;
+use crate::replace::{folder_of, place};
+use crate::{output, results};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -42,16 +43,12 @@ impl SetupRecord {
             lock.lock().map_err(fail)?;
             written.kept = Some((path.clone(), lock));
         }
-        match std::fs::read(&path) {
-            Ok(bytes) => {
-                written.files = serde_json::from_slice(&bytes).map_err(|error| {
-                    let way_out =
-                        "delete it; what setup wrote until now then has to be taken out by hand";
-                    Error::Usage(format!("{}: {error}; {way_out}", path.display()))
-                })?;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(fail(error)),
+        if let Some(bytes) = output::there(&path)? {
+            written.files = serde_json::from_slice(&bytes).map_err(|error| {
+                let way_out =
+                    "delete it; what setup wrote until now then has to be taken out by hand";
+                Error::Usage(format!("{}: {error}; {way_out}", path.display()))
+            })?;
         }
         Ok(written)
     }
@@ -86,8 +83,7 @@ impl SetupRecord {
     pub(crate) fn keep(&self) -> Result<(), Error> {
         let Some((path, _)) = &self.kept else { return Ok(()) };
         let fail = |error| Error::File { path: path.clone(), error };
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder_of(path)).map_err(fail)?;
         let text = serde_json::to_string_pretty(&self.files)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
         file.persist(path).map_err(|error| fail(error.error))?;
@@ -97,8 +93,5 @@ impl SetupRecord {
 
 /// A settings file under one name, whichever link leads to it and whether it is there or not.
 fn name(file: &Path) -> String {
-    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-    let name = file.file_name().map(PathBuf::from).unwrap_or_default();
-    let file = folder.map_or_else(|| file.to_owned(), |folder| folder.join(name));
-    file.display().to_string()
+    place(file).unwrap_or_else(|_| file.to_owned()).display().to_string()
 }
