@@ -153,10 +153,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
         if let Some(url) = url(path) {
             sources.extend(objects::sources(url)?);
         } else if path.is_dir() {
-            sources.extend(match args.only_below.is_empty() {
-                true => folder::sources(path),
-                false => folder::sources_below(path, &args.only_below),
-            });
+            sources.extend(folder::sources(path, &args.only_below));
         } else if path.exists() {
             sources.push(Source::File(path.clone()));
         } else {

@@ -15,9 +15,13 @@ pub(crate) fn named(args: &StoreArgs) -> Option<&Path> {
     args.store.as_deref().filter(|folder| *folder != Path::new(NOWHERE))
 }
 
-/// The store in the given folder, else in the user's cache folder; a temporary one if
-/// results are not stored, no folder is known, or the cache folder can't be created.
-pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
+/// The store of a run in the given folder, else in the user's cache folder; a temporary one if results are not stored, no
+/// folder is known, or the cache folder can't be created. `keep_none` is for results that involve a model, which are not
+/// stored: they depend on its answers, which a cassette keeps, and replaying those takes no longer than without a model.
+pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
+    if keep_none && named(args).is_some() {
+        notes::note("note: these results are not kept in --store");
+    }
     let fail = |path: &Path, error| Error::File { path: path.to_owned(), error };
     let none = args.store.is_some() && named(args).is_none();
     if !keep_none && !none {
@@ -33,15 +37,6 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
         }
     }
     Store::temporary().map_err(|error| fail(&std::env::temp_dir(), error))
-}
-
-/// The store of a run. Results that involve a model are not stored: they depend on its answers, which a cassette keeps, and
-/// replaying those takes no longer than without a model.
-pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
-    if keep_none && named(args).is_some() {
-        notes::note("note: these results are not kept in --store");
-    }
-    open(args, keep_none)
 }
 
 /// Reports on the store after a run.

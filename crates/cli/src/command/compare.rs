@@ -4,6 +4,7 @@ use crate::args::{Compare, ComparisonText, PageSessions};
 use crate::design::{self, Planned};
 use crate::details::Compared;
 use crate::error::{Error, add_failed};
+use crate::groups::OTHERS;
 use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
@@ -117,10 +118,9 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     if let Some(form) = form {
         output::write(None, &paper::table(&comparison, form))?;
     } else if !named.any(|path| output::is_stdout(path)) {
-        let by_default = experiment.strategies.is_empty();
-        let others = by_default.then(|| listed.others()).flatten();
+        let others = experiment.strategies.is_empty().then_some(OTHERS);
         let named = listed.names_one(&experiment.strategies);
-        let text = text(&comparison, args, named, others.as_deref());
+        let text = text(&comparison, args, named, others);
         let marks = output::Marks {
             answer: first::answer(&comparison),
             best: first::best(&comparison),

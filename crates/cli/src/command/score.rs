@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
             _ => {}
         }
     }
-    let store = results::open(&args.store, false)?;
+    let store = results::store(&args.store, false)?;
     let progress = Progress::replays(corpus.sources.len(), presets.len());
     if let Some(answers) = &answers {
         answers.show(&progress);

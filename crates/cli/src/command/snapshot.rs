@@ -75,7 +75,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             files.push(path.clone());
             continue;
         }
-        for source in folder::sources(path) {
+        for source in folder::sources(path, &[]) {
             match source {
                 Source::File(path) | Source::Copying { path, .. } => files.push(path),
                 Source::Unreadable { path, reason } => {

@@ -153,7 +153,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
             estimator: setup.measure.id().to_string(),
             ..Reporting::default()
         },
-        store: results::open(&args.store, false)?,
+        store: results::store(&args.store, false)?,
         strict: args.corpus.strict,
         controls,
         setup,
