@@ -4,7 +4,7 @@ use crate::args::{DesignArgs, ModelArgs, SummaryArgs};
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::strategies::{Contender, Controls};
+use crate::strategies::Controls;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback::Registry;
@@ -19,7 +19,7 @@ pub(crate) struct Planned {
     pub(crate) presets: Vec<Preset>,
     pub(crate) setup: Setup,
     /// Answers of models.
-    pub(crate) answers: Option<Answers>,
+    pub(crate) answers: Answers,
 }
 
 /// Reads a design and compiles its presets.
@@ -37,29 +37,28 @@ pub(crate) fn plan(
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
     let listed = Listed::new(registry)?;
     let names = &experiment.strategies;
-    let contenders = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
+    let presets = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
     let mut setup = strategies::setup(registry, &model(&experiment, &args.model))?;
     setup.billed.clone_from(&experiment.prices);
-    let contenders = able(contenders, &listed, names, &setup)?;
-    let answers = Answers::open(summaries, &contenders, choice.as_slice(), &setup)?;
-    let presets = with_answers(contenders, answers.as_ref());
+    let presets = able(presets, &listed, names, &setup)?;
+    let answers = Answers::open(summaries, &presets, &[], choice.as_slice(), &setup)?;
+    let presets = with_answers(presets, &answers);
     Ok(Planned { experiment, listed, presets, setup, answers })
 }
 
 /// The presets that can work with the window. If one can't, it is an error if it was named, and a note if it came with
 /// a group.
 fn able(
-    contenders: Vec<Contender>,
+    presets: Vec<Preset>,
     listed: &Listed,
     names: &[String],
     setup: &Setup,
-) -> Result<Vec<Contender>, Error> {
+) -> Result<Vec<Preset>, Error> {
     let mut able = Vec::new();
-    for contender in contenders {
-        let strategy = &contender.preset.strategy;
-        match strategies::check_window(strategy, setup.limits) {
-            Ok(()) => able.push(contender),
-            Err(error) if listed.is_by_group(names, &strategy.name) => {
+    for preset in presets {
+        match strategies::check_window(&preset.strategy, setup.limits) {
+            Ok(()) => able.push(preset),
+            Err(error) if listed.is_by_group(names, &preset.strategy.name) => {
                 output::note(format_args!("note: left out: {error}"));
             }
             Err(error) => return Err(error),
@@ -114,8 +113,8 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose();
     let choice = noted(choice, &mut wrong).flatten();
     let (listed, names) = (Listed::new(registry)?, &experiment.strategies);
-    let contenders = strategies::presets(registry, &listed, names, Controls::All, choice.as_ref());
-    let contenders = noted(contenders, &mut wrong);
+    let presets = strategies::presets(registry, &listed, names, Controls::All, choice.as_ref());
+    let presets = noted(presets, &mut wrong);
     let model = |estimator: String, name: Option<String>| ModelArgs {
         window: Some(experiment.window),
         max_output: Some(experiment.max_output),
@@ -130,7 +129,7 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
         None => strategies::setup(registry, &model(Experiment::default().estimator, None))?,
     };
     noted(strategies::check_regime(&setup, &experiment.prices), &mut wrong);
-    let able = contenders.map(|contenders| able(contenders, &listed, names, &setup));
+    let able = presets.map(|presets| able(presets, &listed, names, &setup));
     let able = able.and_then(|able| noted(able, &mut wrong));
     match wrong.is_empty() {
         true => Ok(able.map_or(0, |able| able.len())),
@@ -168,12 +167,11 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
 }
 
 /// The presets, each with its model, if it asks one.
-pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
-    let with = |(at, contender): (usize, Contender)| match answers {
-        Some(answers) if !contender.asked.is_empty() => {
-            Preset { completions: Some(answers.model(at)), ..contender.preset }
+pub(crate) fn with_answers(mut presets: Vec<Preset>, answers: &Answers) -> Vec<Preset> {
+    for (at, preset) in presets.iter_mut().enumerate() {
+        if !preset.strategy.asks().is_empty() {
+            preset.completions = answers.model(at);
         }
-        _ => contender.preset,
-    };
-    contenders.into_iter().enumerate().map(with).collect()
+    }
+    presets
 }

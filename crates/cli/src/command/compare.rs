@@ -42,16 +42,14 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     let Planned { experiment, presets, setup, answers, .. } = &planned;
     let reporting = Reporting { keep: args.keep, ..design::reporting(experiment, setup)? };
     // What is in parts is there already.
-    let mut store = results::store(&args.store, answers.is_some() || files.is_none())?;
+    let mut store = results::store(&args.store, answers.asks() || files.is_none())?;
     let corpus = match files {
         Some(corpus) => corpus,
         None => parts::read(folders, presets, setup, experiment.split, &mut store)
             .map_err(Error::Usage)?,
     };
     let progress = Progress::replays(corpus.sources.len(), presets.len());
-    if let Some(answers) = answers {
-        answers.show(&progress);
-    }
+    answers.show(&progress);
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let mut comparison = foldback_replay::compare(&corpus, presets, setup, reporting, run)?;
     if let Some((path, rows)) = outcomes {
@@ -78,9 +76,7 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         page::check(path, comparison.corpus.sessions.len())?;
     }
     let Planned { experiment, listed, presets, setup, answers } = planned;
-    if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(None, &|at| idle(&comparison, at))?
-    {
+    if let Some(counted) = answers.finish(None, &|at| idle(&comparison, at))? {
         return output::print(&counted);
     }
     let mut failed = comparison.failed.clone();

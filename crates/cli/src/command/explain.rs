@@ -4,7 +4,6 @@ use crate::args::Explain;
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{input, next, output, strategies};
 use foldback_formats::session_file;
@@ -36,12 +35,8 @@ pub(crate) fn explained(
         true => vec![best(args, &mut failed)?],
         false => Listed::new(&registry)?.expand(&args.preset),
     };
-    let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
-    let contenders = strategies::all(names.iter().map(contender))?;
     let setup = strategies::setup(&registry, &args.model)?;
-    for contender in &contenders {
-        strategies::check_window(&contender.preset.strategy, setup.limits)?;
-    }
+    let presets = strategies::able(&registry, &names, choice.as_ref(), setup.limits)?;
     let (session, _) = input::session(&args.session, false)?;
     let path = args.session.file.display().to_string();
     if session.calls() == 0 {
@@ -49,13 +44,9 @@ pub(crate) fn explained(
             "{path}: no model call is recorded in this session, so there is nothing to replay"
         )));
     }
-    let answers = Answers::open(&args.summaries, &contenders, choice.as_slice(), &setup)?;
-    let presets = crate::design::with_answers(contenders, answers.as_ref());
-    let progress = answers.as_ref().map(|answers| {
-        let progress = Progress::of_requests();
-        answers.show(&progress);
-        progress
-    });
+    let answers = Answers::open(&args.summaries, &presets, &[], choice.as_slice(), &setup)?;
+    let presets = crate::design::with_answers(presets, &answers);
+    let progress = answers.progress();
     let walk =
         setup.walk(&path, &session, &presets.iter().collect::<Vec<&Preset>>(), Detail::default());
     drop(progress);
@@ -69,9 +60,7 @@ pub(crate) fn explained(
             (folds, [first, ..]) => format!("{folds} folds; the first: {first}"),
         }
     };
-    if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(None, &idle)?
-    {
+    if let Some(counted) = answers.finish(None, &idle)? {
         return Ok((counted, Vec::new()));
     }
     failed.extend(walk.failed());

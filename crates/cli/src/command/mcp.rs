@@ -397,7 +397,7 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<(Conversation, u
     let Command::Compact(args) = parsed("compact", &options, &[path.to_owned()])? else {
         return Err(Error::usage("no session was named"));
     };
-    let strategy = strategies::contender(&registry, &args.preset, None)?.preset.strategy;
+    let strategy = strategies::preset(&registry, &args.preset, None)?.strategy;
     let setup = strategies::setup(&registry, &args.model)?;
     let (session, _) = input::session(&args.session, false)?;
     let options = setup.options(&session, &strategy);

@@ -55,12 +55,7 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     };
     let TrialArgs { weights, seed, trial_file, no_guard } = &args.design;
     check_trial(&args.trial, weights)?;
-    let preset = |name: &String| {
-        let preset = strategies::contender(&registry, name, choice.as_ref())?.preset;
-        strategies::check_window(&preset.strategy, setup.limits)?;
-        Ok(preset)
-    };
-    let presets = strategies::all(names.iter().map(preset))?;
+    let presets = strategies::able(&registry, names, choice.as_ref(), setup.limits)?;
     let asks = |preset: &&Preset| !preset.strategy.asks().is_empty();
     let asking = presets.iter().find(asks).or(presets.first());
     let purse = model.zip(asking).map(|(model, it)| purse(budget, &it.strategy, model, &setup));

@@ -163,8 +163,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
 /// All controls but the clairvoyant ones, no compaction first.
 pub(super) fn controls(registry: &Registry, listed: &Listed) -> Result<Vec<Preset>, Error> {
     let none = ["none".to_owned()];
-    let all = strategies::presets(registry, listed, &none, Controls::All, None)?.into_iter();
-    let mut controls: Vec<Preset> = all.map(|contender| contender.preset).collect();
+    let mut controls = strategies::presets(registry, listed, &none, Controls::All, None)?;
     controls.retain(|preset| {
         preset.strategy.kind == Kind::Control && !matches!(preset.made, RequestSource::Seeing(_))
     });

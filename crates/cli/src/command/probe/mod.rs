@@ -55,33 +55,28 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         questioner.map_err(|invalid| Error::Usage(format!("{}: {}", args.ask, invalid.message)))?;
     let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = Listed::new(&registry)?.expand(&args.preset);
-    let contender = |name: &String| strategies::contender(&registry, name, summaries.as_ref());
-    let contenders = strategies::all(names.iter().map(contender))?;
-    for contender in &contenders {
-        strategies::check_window(&contender.preset.strategy, setup.limits)?;
-    }
+    let presets = strategies::able(&registry, &names, summaries.as_ref(), setup.limits)?;
     let corpus = input::corpus(&args.corpus)?;
-    let presets = contenders.len();
     let mut labels: Vec<String> = Vec::new();
-    for contender in &contenders {
-        let label = contender.preset.strategy.label();
+    for preset in &presets {
+        let label = preset.strategy.label();
         let with_recall = args.recall.map(|_| format!("{label}{RECALL}"));
         labels.extend([label].into_iter().chain(with_recall));
     }
     labels.extend([FULL, NOTHING].map(str::to_owned));
     let choices: Vec<Choice> = summaries.into_iter().chain([model.clone()]).collect();
-    let (models, asked) =
-        Models::open(args, contenders, &labels, questioner.asks(), &choices, &setup)?;
+    let (models, presets) =
+        Models::open(args, presets, &labels, questioner.asks(), &choices, &setup)?;
     let of_preset = |preset| {
         let without = (Shows::Preset(preset), None);
         [without].into_iter().chain(args.recall.map(|times| (Shows::Preset(preset), Some(times))))
     };
-    let shows = asked.iter().take(presets).flat_map(of_preset);
+    let shows = presets.iter().flat_map(of_preset);
     let shows = shows.chain([(Shows::Full, None), (Shows::Nothing, None)]);
     let arm = |(at, (label, (shows, recall))): (usize, (&String, _))| Arm {
         label: label.clone(),
         shows,
-        model: models.model(presets + at),
+        model: models.model(presets.len() + at),
         recall,
     };
     let arms: Vec<Arm<'_>> = labels.iter().zip(shows).enumerate().map(arm).collect();
