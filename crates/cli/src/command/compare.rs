@@ -2,33 +2,22 @@
 
 use crate::args::{Compare, ComparisonText, PageSessions};
 use crate::design::{self, Planned};
-use crate::details::Compared;
+use crate::details::Computed;
 use crate::error::{Error, add_failed};
 use crate::groups::OTHERS;
 use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
 use foldback_replay::outcomes;
-use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store, parts};
+use foldback_replay::{Comparison, Preset, Reporting, Run, parts};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, paper, rows, table};
 use std::path::Path;
 
-/// A comparison and its inputs.
-pub(crate) struct Computed {
-    pub(crate) comparison: Comparison,
-    pub(crate) store: Store,
-    corpus: Corpus,
-    planned: Planned,
-}
-
 /// Compares, and writes nothing.
 pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Error> {
     let folders = input::parts(&args.corpus)?;
-    let files = match folders.is_empty() {
-        true => Some(input::corpus(&args.corpus)?),
-        false => None,
-    };
+    let files = folders.is_empty().then(|| input::corpus(&args.corpus)).transpose()?;
     let outcomes = match &args.outcomes {
         Some(path) => {
             let text = input::text(path)?;
@@ -71,34 +60,28 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
     let rows = output::rows_file(args.rows.as_ref())?;
     let pages = args.html.as_deref().filter(|_| args.reader.contains(&PageSessions::Beside));
     pages.map_or(Ok(()), page::has_folder)?;
-    let Computed { comparison, store, corpus, planned } = compute(args, controls(args))?;
+    let computed = compute(args, controls(args))?;
+    let Computed { comparison, store, planned, .. } = &computed;
     if let Some(path) = pages {
         page::check(path, comparison.corpus.sessions.len())?;
     }
-    let Planned { experiment, listed, presets, setup, answers } = planned;
-    if let Some(counted) = answers.finish(None, &|at| idle(&comparison, at))? {
+    let Planned { experiment, listed, presets, answers, .. } = planned;
+    if let Some(counted) = answers.finish(None, &|at| idle(comparison, at))? {
         return output::print(&counted);
     }
     let mut failed = comparison.failed.clone();
     if let Some((path, format)) = rows {
-        output::write_with(Some(path), |out| rows::write(&comparison, &store, format, out))?;
+        output::write_with(Some(path), |out| rows::write(comparison, store, format, out))?;
     }
     if let Some(path) = &args.json {
-        output::write_with(Some(path), |out| json::write(&comparison, out))?;
+        output::write_with(Some(path), |out| json::write(comparison, out))?;
     }
     if let Some(path) = &args.manifest {
         let files = files_of(args)?;
-        output::write_with(Some(path), |out| json::write_manifest(&comparison, files, out))?;
+        output::write_with(Some(path), |out| json::write_manifest(comparison, files, out))?;
     }
     if let Some(path) = &args.html {
-        let compared = Compared {
-            comparison: &comparison,
-            corpus: &corpus,
-            presets: &presets,
-            setup: &setup,
-            store: &store,
-        };
-        add_failed(&mut failed, page::write(path, &compared, args)?);
+        add_failed(&mut failed, page::write(path, &computed, args)?);
         if !output::is_stdout(path) {
             output::note(format_args!("note: the page is {}", path.display()));
         }
@@ -112,20 +95,20 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         Some(ComparisonText::Full) | None => None,
     };
     if let Some(form) = form {
-        output::write(None, &paper::table(&comparison, form))?;
+        output::write(None, &paper::table(comparison, form))?;
     } else if !named.any(|path| output::is_stdout(path)) {
         let others = experiment.strategies.is_empty().then_some(OTHERS);
         let named = listed.names_one(&experiment.strategies);
-        let text = text(&comparison, args, named, others);
+        let text = text(comparison, args, named, others);
         let marks = output::Marks {
-            answer: first::answer(&comparison),
-            best: first::best(&comparison),
-            warnings: &first::notes(&comparison),
+            answer: first::answer(comparison),
+            best: first::best(comparison),
+            warnings: &first::notes(comparison),
         };
         output::screen(&text, &marks)?;
     }
-    tell_statistics(&presets);
-    results::tell(&store);
+    tell_statistics(presets);
+    results::tell(store);
     Error::of_replays(failed)
 }
 

@@ -68,9 +68,8 @@ impl SetupRecord {
 
     /// A change was made.
     pub(crate) fn note(&mut self, change: &Change, removed: bool) {
-        let Change::Text { path, members, .. } = change else { return };
-        let of_file = self.files.entry(name(path)).or_default();
-        for (place, value) in members {
+        let of_file = self.files.entry(name(&change.path)).or_default();
+        for (place, value) in &change.members {
             match removed {
                 true => drop(of_file.remove(place)),
                 false => drop(of_file.insert(place.clone(), value.clone())),
