@@ -9,7 +9,7 @@ use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback::Registry;
 use foldback_replay::{Experiment, Preset, Reporting, Setup};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An experiment and its presets, ready to run.
 pub(crate) struct Planned {
@@ -38,7 +38,7 @@ pub(crate) fn plan(
     let listed = Listed::new(registry)?;
     let names = &experiment.strategies;
     let presets = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
-    let mut setup = strategies::setup(registry, &model(&experiment, &args.model))?;
+    let mut setup = strategies::setup(registry, &model(&experiment, args.model.models.as_ref()))?;
     setup.billed.clone_from(&experiment.prices);
     let presets = able(presets, &listed, names, &setup)?;
     let answers = Answers::open(summaries, &presets, &[], choice.as_slice(), &setup)?;
@@ -84,19 +84,15 @@ fn of_args(args: &DesignArgs, prices: Option<&str>, summaries: &SummaryArgs) -> 
 
 /// Reads an experiment file.
 fn read(path: &Path) -> Result<Experiment, Error> {
-    parse(path, &input::text(path)?)
-}
-
-/// Reads the text of an experiment file. Strategy files that it names are looked up relative to it.
-pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
-    match parse_rest(path, text) {
+    match parse_rest(path, &input::text(path)?) {
         (experiment, wrong) if wrong.is_empty() => Ok(experiment),
         (_, wrong) => Err(Error::Several(wrong)),
     }
 }
 
-/// The same, with all that is wrong and what could be read besides.
-pub(crate) fn parse_rest(path: &Path, text: &str) -> (Experiment, Vec<Error>) {
+/// Reads the text of an experiment file as far as it can be, with all that is wrong. Strategy files that it names are looked
+/// up relative to it.
+fn parse_rest(path: &Path, text: &str) -> (Experiment, Vec<Error>) {
     let (mut experiment, wrong) = Experiment::parse_rest(&path.display().to_string(), text);
     let folder = path.parent().unwrap_or(Path::new(""));
     for name in experiment.strategies.iter_mut().chain(&mut experiment.summarizer) {
@@ -115,18 +111,13 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
     let (listed, names) = (Listed::new(registry)?, &experiment.strategies);
     let presets = strategies::presets(registry, &listed, names, Controls::All, choice.as_ref());
     let presets = noted(presets, &mut wrong);
-    let model = |estimator: String, name: Option<String>| ModelArgs {
-        window: Some(experiment.window),
-        max_output: Some(experiment.max_output),
-        model: name,
-        models: None,
-        estimator,
-    };
-    let setup =
-        strategies::setup(registry, &model(experiment.estimator.clone(), experiment.model.clone()));
-    let setup = match noted(setup, &mut wrong) {
+    let setup = match noted(strategies::setup(registry, &model(&experiment, None)), &mut wrong) {
         Some(setup) => setup,
-        None => strategies::setup(registry, &model(Experiment::default().estimator, None))?,
+        None => {
+            let Experiment { window, max_output, .. } = experiment;
+            let known = Experiment { window, max_output, ..Experiment::default() };
+            strategies::setup(registry, &model(&known, None))?
+        }
     };
     noted(strategies::check_regime(&setup, &experiment.prices), &mut wrong);
     let able = presets.map(|presets| able(presets, &listed, names, &setup));
@@ -143,12 +134,12 @@ fn noted<T>(made: Result<T, Error>, wrong: &mut Vec<Error>) -> Option<T> {
 }
 
 /// The flags that an experiment file replaces.
-fn model(experiment: &Experiment, args: &ModelArgs) -> ModelArgs {
+fn model(experiment: &Experiment, models: Option<&PathBuf>) -> ModelArgs {
     ModelArgs {
         window: Some(experiment.window),
         max_output: Some(experiment.max_output),
         model: experiment.model.clone(),
-        models: args.models.clone(),
+        models: models.cloned(),
         estimator: experiment.estimator.clone(),
     }
 }

@@ -169,15 +169,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     let found = sources.len();
     let sources = selection::selected(sources, args);
     if sources.is_empty() && found > 0 {
-        let given = [
-            ("--exclude", !args.exclude.is_empty()),
-            ("--agent", !args.agent.is_empty()),
-            ("--project", args.project.is_some()),
-            ("--since", args.since.is_some()),
-        ];
-        let given: Vec<&str> =
-            given.into_iter().filter_map(|(option, is)| is.then_some(option)).collect();
-        let given = given.join(", ");
+        let given = args.selections().join(", ");
         return Err(Error::Usage(format!(
             "none of {found} files is left: all are left out by {given}"
         )));
@@ -230,15 +222,10 @@ pub(crate) fn each_session<T: Send>(
 /// The parts that `foldback score` made, if the paths name parts; empty where they name sessions.
 pub(crate) fn parts(args: &CorpusArgs) -> Result<&[PathBuf], Error> {
     let count = args.paths.iter().filter(|path| is_part(path)).count();
-    let CorpusArgs { paths, discover, exclude, agent, project, since, .. } = args;
-    let chosen = *discover
-        || !exclude.is_empty()
-        || !agent.is_empty()
-        || project.is_some()
-        || since.is_some();
+    let is_whole = !args.discover && args.selections().is_empty();
     match count {
         0 => Ok(&[]),
-        _ if count == paths.len() && !chosen => Ok(paths),
+        _ if count == args.paths.len() && is_whole => Ok(&args.paths),
         _ => Err(Error::usage(
             "parts that `foldback score` made are compared as they are: name nothing else, and leave out --discover, --exclude, --agent, --project and --since",
         )),

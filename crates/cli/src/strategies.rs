@@ -3,7 +3,7 @@
 use crate::args::ModelArgs;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::summaries::{Choice, refuse_models};
+use crate::summaries::Choice;
 use crate::{input, output, replace};
 use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
@@ -22,25 +22,25 @@ use foldback_stages::pruner::EvictConfig;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Compiles a preset by name or a strategy file by path, with the environment variables of the
-/// original honored; those that were found are printed.
-pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error> {
-    compile_with(registry, name, None)
-}
-
 /// Compiles a strategy for a command that uses no models.
 pub(crate) fn compile_without_model(
     registry: &Registry,
     name: &str,
     command: &str,
 ) -> Result<Compiled, Error> {
-    let compiled = compile(registry, name)?;
-    refuse_models(&compiled, command)?;
-    Ok(compiled)
+    let compiled = compile(registry, name, None)?;
+    if compiled.strategy.asks().is_empty() {
+        return Ok(compiled);
+    }
+    Err(Error::Usage(format!(
+        "a model writes the summaries of {}, and `{command}` supports none; use `compare` or `compact`, or set [summarizer] use = \"extractive\"",
+        compiled.strategy.name
+    )))
 }
 
-/// Compiles a strategy with another summarizer, if it uses summaries.
-pub(crate) fn compile_with(
+/// Compiles a preset by name or a strategy file by path, with the environment variables of the original honored; those that
+/// were found are printed. Another summarizer takes the place of its own, if it uses summaries.
+pub(crate) fn compile(
     registry: &Registry,
     name: &str,
     choice: Option<&Choice>,
@@ -97,7 +97,7 @@ pub(crate) fn preset(
     name: &str,
     choice: Option<&Choice>,
 ) -> Result<Preset, Error> {
-    let mut compiled = compile_with(registry, name, choice)?;
+    let mut compiled = compile(registry, name, choice)?;
     let mut fingerprint = compiled.root.to_value().to_string();
     if choice.is_some_and(|choice| choice.recorded)
         && compiled.strategy.summarises()

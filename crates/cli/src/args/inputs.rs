@@ -101,6 +101,19 @@ pub(crate) struct CorpusArgs {
     pub(crate) only_below: Vec<PathBuf>,
 }
 
+impl CorpusArgs {
+    /// The options that were given to leave sessions out.
+    pub(crate) fn selections(&self) -> Vec<&'static str> {
+        let options = [
+            ("--exclude", !self.exclude.is_empty()),
+            ("--agent", !self.agent.is_empty()),
+            ("--project", self.project.is_some()),
+            ("--since", self.since.is_some()),
+        ];
+        options.into_iter().filter_map(|(option, is)| is.then_some(option)).collect()
+    }
+}
+
 /// Where results are kept.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct StoreArgs {

@@ -37,7 +37,6 @@ use std::path::{Path, PathBuf};
 #[command(
     name = "foldback",
     version,
-    about = "Context compaction for LLM agents: compare strategies on recorded sessions, or compact one",
     after_help = "Try:\n  foldback compare --discover\n  foldback compare examples/sessions\n  foldback explain examples/sessions/price-lists-codex.jsonl\n  foldback compact session.jsonl --preset indexed-large --live --plan",
     max_term_width = 100
 )]

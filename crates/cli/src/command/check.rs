@@ -27,7 +27,7 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
             "{path}: valid experiment with {presets} presets and controls; run it with `foldback compare PATH --experiment {path}`\n"
         ));
     }
-    let compiled = strategies::compile(&registry, &path)?;
+    let compiled = strategies::compile(&registry, &path, None)?;
     let strategy = &compiled.strategy;
     let stages: Vec<&str> = strategy
         .overflow
