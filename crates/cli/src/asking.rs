@@ -276,7 +276,7 @@ fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> Vec<
         grouped(tally.requests),
         grouped(tally.input),
         grouped(tally.output_at_most),
-        shown(dollars),
+        dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}")),
     ]
 }
 
@@ -396,8 +396,4 @@ pub(crate) fn prices(choices: &[Choice], models: &ModelTable) -> Prices {
             cache_write: or_input(price.cache_write_5m),
         })
     })
-}
-
-fn shown(dollars: Option<f64>) -> String {
-    dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}"))
 }

@@ -177,7 +177,8 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     Ok(Corpus { sources: copies::told_apart(sources) })
 }
 
-/// What `make` makes of every session of a corpus, which it gets with its path, and the files that were not used.
+/// What `make` makes of every session of a corpus, which it gets with its path, and the files that were not used; an error
+/// if it makes nothing.
 pub(crate) fn each_session<T: Send>(
     corpus: &Corpus,
     what: &str,
@@ -185,6 +186,23 @@ pub(crate) fn each_session<T: Send>(
     make: impl Fn(String, &Session) -> Result<T, Error> + Sync,
 ) -> Result<(Vec<T>, Vec<Skipped>), Error> {
     let progress = Progress::new(corpus.sources.len(), "files", what.to_owned());
+    let (all, skipped) = made_of_sessions(corpus, progress, |source, path, session| {
+        strict(&source.name(), &session.warnings, is_strict)?;
+        make(path, session)
+    })?;
+    if all.is_empty() {
+        let reasons = crate::error::reasons(&skipped);
+        return Err(Error::Usage(format!("no session to look at:\n{reasons}")));
+    }
+    Ok((all, skipped))
+}
+
+/// The same, where nothing may be made, and where warnings are not looked at.
+pub(crate) fn made_of_sessions<T: Send>(
+    corpus: &Corpus,
+    progress: Progress,
+    make: impl Fn(&Source, String, &Session) -> Result<T, Error> + Sync,
+) -> Result<(Vec<T>, Vec<Skipped>), Error> {
     let made = in_parallel(&corpus.sources, |source| -> Result<Result<Vec<T>, Skipped>, Error> {
         let path = source.name();
         let found = match source.sessions() {
@@ -196,10 +214,8 @@ pub(crate) fn each_session<T: Send>(
             }
         };
         let many = found.len() > 1;
-        let made = found.iter().map(|session| {
-            strict(&path, &session.warnings, is_strict)?;
-            make(source.path_of(&session.id, many), session)
-        });
+        let made =
+            found.iter().map(|session| make(source, source.path_of(&session.id, many), session));
         let made = made.collect::<Result<_, Error>>();
         progress.step();
         Ok(Ok(made?))
@@ -211,10 +227,6 @@ pub(crate) fn each_session<T: Send>(
             Ok(more) => all.extend(more),
             Err(why) => skipped.push(why),
         }
-    }
-    if all.is_empty() {
-        let reasons = crate::error::reasons(&skipped);
-        return Err(Error::Usage(format!("no session to look at:\n{reasons}")));
     }
     Ok((all, skipped))
 }
