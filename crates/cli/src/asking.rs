@@ -28,6 +28,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
 
 /// Answers to the requests of the strategies of a run.
 #[derive(Debug)]
@@ -356,10 +357,7 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
             return Err(Error::Usage(format!("no budget can be enforced for {model}. {PRICE}")));
         }
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
+    let runtime = runtime()?;
     for endpoint in endpoints {
         runtime.block_on(client.reach(endpoint))?;
     }
@@ -367,6 +365,12 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
     notes.iter().for_each(output::note);
     let budget = Budget::new(Arc::new(client), budget, prices.clone());
     Ok(Arc::new(budget))
+}
+
+/// The runtime that requests are sent on.
+pub(crate) fn runtime() -> Result<Runtime, Error> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))
 }
 
 /// The chosen price of a model, else the one of the table. Models on a local Ollama are free.

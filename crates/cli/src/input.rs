@@ -14,6 +14,7 @@ use foldback_replay::parallel::in_parallel;
 use foldback_replay::parts::is_part;
 use foldback_replay::{Corpus, Source};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// The URL of an object or a folder in object storage, given instead of a path.
@@ -48,6 +49,14 @@ pub(crate) fn bytes(path: &Path) -> Result<Vec<u8>, Error> {
 pub(crate) fn text(path: &Path) -> Result<String, Error> {
     String::from_utf8(bytes(path)?)
         .map_err(|_| Error::Usage(format!("{}: not a text file", path.display())))
+}
+
+/// What is read from the text of a file, by a function whose errors begin with the line.
+pub(crate) fn parsed<T, E: Display>(
+    path: &Path,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Error> {
+    parse(&text(path)?).map_err(|error| Error::Usage(format!("{}:{error}", path.display())))
 }
 
 /// All sessions of one file.

@@ -26,6 +26,7 @@ pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 pub(crate) use trial::Trial;
 
+use crate::error::Error;
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use foldback_replay::Reporting;
 use inputs::a_count;
@@ -204,6 +205,16 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// A command with these options and paths, as on the command line.
+    pub(crate) fn parse(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Self, Error> {
+        let words = ["foldback", name].map(OsString::from);
+        let options = options.iter().map(OsString::from);
+        let paths = paths.iter().map(OsString::from);
+        let words = words.into_iter().chain(options).chain([OsString::from("--")]).chain(paths);
+        let args = Args::from_words(words).map_err(|error| Error::Usage(error.to_string()))?;
+        Ok(args.command)
+    }
+
     /// Where it is told to write.
     pub(crate) fn outputs(&self) -> Vec<&Path> {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {

@@ -12,19 +12,13 @@ use foldback_replay::outcomes;
 use foldback_replay::{Comparison, Preset, Reporting, Run, parts};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, paper, rows, table};
-use std::path::Path;
 
 /// Compares, and writes nothing.
 pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Error> {
     let folders = input::parts(&args.corpus)?;
     let files = folders.is_empty().then(|| input::corpus(&args.corpus)).transpose()?;
-    let outcomes = match &args.outcomes {
-        Some(path) => {
-            let text = input::text(path)?;
-            Some((path, outcomes::read(&text).map_err(|error| outcome(path, error))?))
-        }
-        None => None,
-    };
+    let outcomes = args.outcomes.as_deref();
+    let rows = outcomes.map(|path| input::parsed(path, outcomes::read)).transpose()?;
     let registry = foldback::registry()?;
     let planned =
         design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries, controls)?;
@@ -41,8 +35,9 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     answers.show(&progress);
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let mut comparison = foldback_replay::compare(&corpus, presets, setup, reporting, run)?;
-    if let Some((path, rows)) = outcomes {
-        comparison.join_outcomes(&store, &rows).map_err(|error| outcome(path, error))?;
+    if let Some((path, rows)) = outcomes.zip(rows) {
+        let joined = comparison.join_outcomes(&store, &rows);
+        joined.map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?;
     }
     comparison.provenance.made_by(Some(args.command_line.clone()));
     if args.redact {
@@ -50,10 +45,6 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     }
     drop(progress);
     Ok(Computed { comparison, store, corpus, planned })
-}
-
-fn outcome(path: &Path, error: String) -> Error {
-    Error::Usage(format!("{}:{error}", path.display()))
 }
 
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {

@@ -1,9 +1,10 @@
 //! `foldback explain`
 
-use crate::args::Explain;
+use crate::args::{Command, Explain};
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
+use crate::strategies::Controls;
 use crate::summaries::Choice;
 use crate::{input, next, output, strategies};
 use foldback_formats::session_file;
@@ -11,7 +12,6 @@ use foldback_replay::Preset;
 use foldback_replay::fault::FailedReplay;
 use foldback_replay::walk::{Detail, Track};
 use foldback_report::{Width, explain};
-use std::ffi::OsString;
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     let (text, failed) = explained(args, output::width())?;
@@ -69,18 +69,16 @@ pub(crate) fn explained(
 
 /// The preset that a comparison of this file recommends. Replays of the comparison that failed are added to `failed`.
 fn best(args: &Explain, failed: &mut Vec<FailedReplay>) -> Result<String, Error> {
-    let mut arguments = next::flags(&args.model)
-        .into_iter()
-        .filter_map(|(flag, value)| Some([flag.to_owned(), value?]))
-        .flatten()
-        .map(OsString::from)
-        .collect::<Vec<_>>();
     let file = &args.session.file;
-    arguments.extend([OsString::from("--"), file.into()]);
-    let compared = crate::compare(arguments)
-        .map_err(|error| Error::Usage(error.trim_start_matches("error: ").trim_end().to_owned()))?;
-    let best = compared.comparison.best().map(|line| line.name().to_owned());
-    failed.extend(compared.comparison.failed);
+    let flags = next::flags(&args.model).into_iter();
+    let flags = flags.filter_map(|(flag, value)| Some(format!("{flag}={}", value?)));
+    let options: Vec<String> = flags.chain(["--store=none".to_owned()]).collect();
+    let Command::Compare(compare) = Command::parse("compare", &options, &[file.clone()])? else {
+        return Err(Error::usage("no session was named"));
+    };
+    let comparison = super::compare::compute(&compare, Controls::All)?.comparison;
+    let best = comparison.best().map(|line| line.name().to_owned());
+    failed.extend(comparison.failed);
     best.ok_or_else(|| {
         Error::Usage(format!(
             "{}: no preset that is compared by default acts on this session; name one with --preset, or a smaller --window",

@@ -34,11 +34,8 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let rows = output::rows_file(args.rows.as_ref())?;
     let asks_nothing = args.form == Forms::Likelihood;
     check(args)?;
-    let own = match &args.questions {
-        Some(path) => Own::read(&input::text(path)?)
-            .map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?,
-        None => Own::default(),
-    };
+    let own = args.questions.as_deref().map(|path| input::parsed(path, Own::read));
+    let own = own.transpose()?.unwrap_or_default();
     let registry = foldback::registry()?;
     let setup = strategies::setup(&registry, &args.model)?;
     let window = setup.models.find(&args.ask).map(|model| model.context);

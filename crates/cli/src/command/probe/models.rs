@@ -36,12 +36,7 @@ impl Models {
         let export = Arc::new(Export::default());
         let given: Option<Arc<dyn Model>> = match &args.batch {
             Some(_) if args.requests().is_some() => Some(Arc::clone(&export) as _),
-            Some(path) => {
-                let read = Import::read(&input::text(path)?);
-                let read =
-                    read.map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?;
-                Some(Arc::new(read))
-            }
+            Some(path) => Some(Arc::new(input::parsed(path, Import::read)?)),
             None => None,
         };
         let sent = labels.iter().filter(|_| given.is_none());
