@@ -4,8 +4,8 @@
 //! these hangs or ends a run. What looks like a session and can't be read is listed with the reason.
 
 use crate::endings::is_session;
+use crate::files::Identity;
 use crate::places::Place;
-use crate::replace::Identity;
 use foldback_replay::Source;
 use std::collections::HashSet;
 use std::io;

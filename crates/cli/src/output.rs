@@ -2,9 +2,10 @@
 
 use crate::args::{OutputArgs, PRINTED};
 use crate::error::Error;
+use crate::files::{Identity, folder_of, there};
 use crate::notes;
 pub(crate) use crate::notes::{detail, is_verbose, note};
-use crate::replace::{self, Identity};
+use crate::replace;
 use foldback_core::validity::Violation;
 use foldback_report::rows::{Format, flat};
 use foldback_report::{Width, json, plain};
@@ -179,7 +180,7 @@ fn writable(path: &Path) -> Result<Target, Error> {
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
     let target = Target::from_path(path).map_err(fail)?;
     let Target::File(file) = &target else { return Ok(target) };
-    let folder = replace::folder_of(file);
+    let folder = folder_of(file);
     match std::fs::metadata(folder) {
         Ok(found) if !found.is_dir() => Err(fail(std::io::ErrorKind::NotADirectory.into())),
         Ok(_) => Ok(target),
@@ -300,15 +301,6 @@ pub(crate) fn write_with(
     }
 }
 
-/// The bytes of a file; `None` if it does not exist.
-pub(crate) fn there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::File { path: path.to_owned(), error }),
-    }
-}
-
 /// Writes into a file what is to be there instead of its text, which is `before` (`None`: there is no file), whoever wrote
 /// it. A link is followed.
 pub(crate) fn write_over(path: &Path, before: Option<&[u8]>, after: &str) -> Result<(), Error> {
@@ -401,7 +393,7 @@ fn temporary(
     // A temporary file is private; what a user asked for is as readable as any other file of theirs.
     #[cfg(unix)]
     builder.permissions(old.clone().unwrap_or_else(|| PermissionsExt::from_mode(0o666)));
-    let mut temporary = builder.tempfile_in(replace::folder_of(file))?;
+    let mut temporary = builder.tempfile_in(folder_of(file))?;
     let mut buffered = BufWriter::new(&mut temporary);
     content(&mut buffered)?;
     buffered.flush()?;

@@ -20,6 +20,7 @@ impl Progress {
     }
 
     /// Progress of requests to models, whose total is unknown.
+    #[cfg(feature = "llm")]
     pub(crate) fn of_requests() -> Self {
         Self::shown(None, "{spinner} {elapsed}; {msg}", "folding".to_owned())
     }

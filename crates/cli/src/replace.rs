@@ -5,44 +5,12 @@
 //! kept in the user's folder for state; where nothing can be kept, nothing that is there is replaced.
 
 use crate::error::Error;
+use crate::files::{Identity, folder_of, place};
 use crate::results;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-
-/// A file, whatever it is called.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Identity {
-    /// Device and number.
-    #[cfg(unix)]
-    Node(u64, u64),
-    /// Its path without links.
-    Path(PathBuf),
-}
-
-impl Identity {
-    /// The identity of a file, or of the place where one would be made; `None` where there can be none.
-    pub(crate) fn from_path(path: &Path) -> Option<Self> {
-        #[cfg(unix)]
-        if let Ok(found) = std::fs::metadata(path) {
-            use std::os::unix::fs::MetadataExt as _;
-            return Some(Self::Node(found.dev(), found.ino()));
-        }
-        path.canonicalize().or_else(|_| place(path)).ok().map(Self::Path)
-    }
-}
-
-/// The folder that a file is in, or is to be in.
-pub(crate) fn folder_of(file: &Path) -> &Path {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    folder.unwrap_or(Path::new("."))
-}
-
-/// The path of a file, whichever links lead to its folder and whether it is there or not.
-pub(crate) fn place(file: &Path) -> io::Result<PathBuf> {
-    Ok(folder_of(file).canonicalize()?.join(file.file_name().unwrap_or_default()))
-}
 
 thread_local! {
     /// Files that the command of this thread has read or written; `None` in a thread that runs no command.

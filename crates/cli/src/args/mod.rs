@@ -19,9 +19,9 @@ pub(crate) use mcp::Mcp;
 pub(crate) use probe::Forms;
 pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
+pub(crate) use serve::Serve;
 #[cfg(feature = "serve")]
-pub(crate) use serve::Budget;
-pub(crate) use serve::{Serve, TrialArgs};
+pub(crate) use serve::{Budget, TrialArgs};
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 pub(crate) use trial::Trial;

@@ -3,7 +3,7 @@
 use crate::args::Snapshot;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::{folder, input, output, strategies};
+use crate::{files, folder, input, output, strategies};
 use foldback_core::render;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
@@ -119,7 +119,7 @@ fn is_snapshot(text: &str) -> bool {
 fn update(made: BTreeMap<PathBuf, String>) -> Result<(), Error> {
     let (count, mut changed) = (made.len(), Vec::new());
     for (path, text) in made {
-        let there = output::there(&path)?;
+        let there = files::there(&path)?;
         let kept = there.as_deref().map(kept);
         if kept.as_ref().is_some_and(|kept| !is_snapshot(kept)) {
             let why = "is no snapshot; move it away, or name another folder with --out";
@@ -149,7 +149,7 @@ fn check(made: &BTreeMap<PathBuf, String>) -> Result<(), Error> {
     let (mut differ, mut missing) = (0, Vec::new());
     for (path, now) in made {
         let shown = path.display().to_string();
-        match output::there(path)?.as_deref().map(kept) {
+        match files::there(path)?.as_deref().map(kept) {
             None => missing.push(shown),
             Some(kept) if kept == *now => {}
             Some(kept) => {

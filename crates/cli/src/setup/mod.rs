@@ -15,7 +15,7 @@ pub(crate) use hosts::{HOSTS, Host, Needs, names};
 pub(crate) use written::SetupRecord;
 
 use crate::error::Error;
-use crate::output;
+use crate::files::there;
 use block::Block;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,7 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(refused(path, "it is no regular file"));
     }
-    let text = output::there(path)?.map(String::from_utf8).transpose();
+    let text = there(path)?.map(String::from_utf8).transpose();
     text.map_err(|_| refused(path, "it is not UTF-8"))
 }
 

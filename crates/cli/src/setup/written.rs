@@ -2,8 +2,8 @@
 
 use super::Change;
 use crate::error::Error;
-use crate::replace::{folder_of, place};
-use crate::{output, results};
+use crate::files::{folder_of, place, there};
+use crate::results;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -43,7 +43,7 @@ impl SetupRecord {
             lock.lock().map_err(fail)?;
             written.kept = Some((path.clone(), lock));
         }
-        if let Some(bytes) = output::there(&path)? {
+        if let Some(bytes) = there(&path)? {
             written.files = serde_json::from_slice(&bytes).map_err(|error| {
                 let way_out =
                     "delete it; what setup wrote until now then has to be taken out by hand";
