@@ -347,15 +347,10 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
     }
     let own = asked.iter().filter_map(|one| one.budget_usd).reduce(f64::min);
     let budget = args.budget_usd.or(own);
-    if budget.is_some() {
-        let unknown: BTreeSet<&str> = endpoints
-            .iter()
-            .filter(|endpoint| prices.get(endpoint).is_none())
-            .map(|endpoint| endpoint.model.as_str())
-            .collect();
-        if let Some(model) = unknown.first() {
-            return Err(Error::Usage(format!("no budget can be enforced for {model}. {PRICE}")));
-        }
+    let unknown = endpoints.iter().filter(|endpoint| prices.get(endpoint).is_none());
+    let unknown = unknown.map(|endpoint| &endpoint.model).min();
+    if let Some(model) = unknown.filter(|_| budget.is_some()) {
+        return Err(Error::Usage(format!("no budget can be enforced for {model}. {PRICE}")));
     }
     let runtime = runtime()?;
     for endpoint in endpoints {

@@ -237,10 +237,10 @@ impl ObjectCache {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.file.is_none() {
-            self.file = Some(tempfile::tempfile()?);
-        }
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
         file.seek(SeekFrom::Start(self.end))?;
         file.write_all(bytes)
     }

@@ -21,7 +21,7 @@ pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
 pub(crate) use serve::Serve;
 #[cfg(feature = "serve")]
-pub(crate) use serve::{Budget, TrialArgs};
+pub(crate) use serve::TrialArgs;
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 pub(crate) use trial::Trial;

@@ -1,6 +1,6 @@
 //! `foldback serve`
 
-use crate::args::{Budget, Serve, TrialArgs};
+use crate::args::{Serve, TrialArgs};
 use crate::asking::prices;
 use crate::error::Error;
 use crate::summaries::Choice;
@@ -43,19 +43,16 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
                 "--budget-usd applies to models, and this summarizer asks none",
             ));
         }
-        (_, given, _) => given.unwrap_or(Budget(Some(SUMMARIES_USD))).0,
+        (_, given, _) => Some(given.unwrap_or(SUMMARIES_USD)).filter(|usd| usd.is_finite()),
     };
     let most = args.limits.as_deref().map(ProxyLimits::read).transpose()?.unwrap_or_default();
     let setup = strategies::setup(&registry, &args.model)?;
     let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
     let mut settings = Settings::default();
-    let names = match &args.preset {
-        Some(preset) => std::slice::from_ref(preset),
-        None => &args.trial,
-    };
+    let names: Vec<String> = args.preset.iter().chain(&args.trial).cloned().collect();
     let TrialArgs { weights, seed, trial_file, no_guard } = &args.design;
     check_trial(&args.trial, weights)?;
-    let presets = strategies::able(&registry, names, choice.as_ref(), setup.limits)?;
+    let presets = strategies::able(&registry, &names, choice.as_ref(), setup.limits)?;
     let asks = |preset: &&Preset| !preset.strategy.asks().is_empty();
     let asking = presets.iter().find(asks).or(presets.first());
     let purse = model.zip(asking).map(|(model, it)| purse(budget, &it.strategy, model, &setup));

@@ -10,14 +10,13 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 pub(crate) fn run(args: &Setup) -> Result<(), Error> {
-    let variable = |name: &str| places::absolute(name);
     let programs: Vec<PathBuf> = std::env::var_os("PATH")
         .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();
-    let is_installed = |host: &&Host| host.is_installed(&variable, &programs);
+    let is_installed = |host: &&Host| host.is_installed(&places::absolute, &programs);
     // Hooks are set up where they are named, and taken out with the rest.
     let may_be_set =
-        |host: &&Host| args.remove && host.folder(&variable).is_some_and(|it| it.is_dir());
+        |host: &&Host| args.remove && host.folder(&places::absolute).is_some_and(|it| it.is_dir());
     let hosts: Vec<&Host> = match args.hosts.is_empty() {
         false => named(&args.hosts)?,
         true => HOSTS.iter().filter(|host| is_installed(host) || may_be_set(host)).collect(),
@@ -34,7 +33,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     let (mut refused, mut others) = (Vec::new(), Vec::new());
     for host in &hosts {
         let _ = writeln!(said, "{}", host.title);
-        let folder = host.folder(&variable);
+        let folder = host.folder(&places::absolute);
         let change = match &folder {
             _ if host.files.is_empty() => Ok(None),
             Some(folder) => change(host, folder, &args.url, args.remove, &changes, &written),

@@ -89,7 +89,9 @@ pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &SetupRecord) 
     };
     members.0.retain(|(place, value)| !written.has(&path, &place.join("."), value));
     match read(&path) {
-        Ok(Some(text)) => members.there(&text),
+        Ok(Some(text)) => {
+            members.members(&text, true).into_iter().map(|(place, _)| place).collect()
+        }
         _ => Vec::new(),
     }
 }
