@@ -191,7 +191,7 @@ fn what_was_changed_since_stays_or_is_said() {
     let mut written = SetupRecord::default();
     let mut make = |host: &Host, url: &str, remove| {
         let change = change(host, folder.path(), url, remove, &[], &written).unwrap();
-        done(&change.unwrap(), remove, &mut written);
+        change.iter().for_each(|change| done(change, remove, &mut written));
     };
     let read = || std::fs::read_to_string(&path).unwrap();
 
@@ -294,7 +294,7 @@ fn settings_of_agents_are_written_and_taken_out_byte_for_byte() {
                 let setup = |remove, record: &mut SetupRecord| {
                     if let (Some(host), Some(_)) = (host, setup_first) {
                         let change = change(host, folder, URL, remove, &[], record).unwrap();
-                        done(&change.unwrap(), remove, record);
+                        change.iter().for_each(|change| done(change, remove, record));
                     }
                 };
                 if setup_first == Some(true) {
