@@ -66,18 +66,19 @@ pub(crate) fn folder(store: Option<&Path>) -> Result<PathBuf, Error> {
 }
 
 fn usual_place() -> Option<PathBuf> {
-    let cache = places::absolute("XDG_CACHE_HOME")
-        .or_else(|| places::absolute("LOCALAPPDATA"))
-        .or_else(|| Some(places::home_here()?.join(".cache")))?;
-    Some(cache.join("foldback"))
+    own_folder("XDG_CACHE_HOME", ".cache")
 }
 
 /// The folder in which foldback remembers what it wrote.
 pub(crate) fn state() -> Option<PathBuf> {
-    let state = places::absolute("XDG_STATE_HOME")
+    own_folder("XDG_STATE_HOME", ".local/state")
+}
+
+fn own_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let folder = places::absolute(variable)
         .or_else(|| places::absolute("LOCALAPPDATA"))
-        .or_else(|| Some(places::home_here()?.join(".local/state")))?;
-    Some(state.join("foldback"))
+        .or_else(|| Some(places::home_here()?.join(below_home)))?;
+    Some(folder.join("foldback"))
 }
 
 /// Makes a folder for what foldback keeps of a user's sessions by itself: nobody else looks into it.

@@ -110,7 +110,7 @@ pub(crate) fn preset(
 }
 
 /// Presets of these names, all of which can work with the window.
-pub(crate) fn able(
+pub(crate) fn usable(
     registry: &Registry,
     names: &[String],
     choice: Option<&Choice>,

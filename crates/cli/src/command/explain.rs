@@ -36,7 +36,7 @@ pub(crate) fn explained(
         false => Listed::new(&registry)?.expand(&args.preset),
     };
     let setup = strategies::setup(&registry, &args.model)?;
-    let presets = strategies::able(&registry, &names, choice.as_ref(), setup.limits)?;
+    let presets = strategies::usable(&registry, &names, choice.as_ref(), setup.limits)?;
     let (session, _) = input::session(&args.session, false)?;
     let path = args.session.file.display().to_string();
     if session.calls() == 0 {

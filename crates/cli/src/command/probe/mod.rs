@@ -51,7 +51,7 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         questioner.map_err(|invalid| Error::Usage(format!("{}: {}", args.ask, invalid.message)))?;
     let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = Listed::new(&registry)?.expand(&args.preset);
-    let presets = strategies::able(&registry, &names, summaries.as_ref(), setup.limits)?;
+    let presets = strategies::usable(&registry, &names, summaries.as_ref(), setup.limits)?;
     let corpus = input::corpus(&args.corpus)?;
     let mut labels: Vec<String> = Vec::new();
     for preset in &presets {
