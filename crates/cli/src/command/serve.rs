@@ -52,7 +52,12 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
     let names: Vec<String> = args.preset.iter().chain(&args.trial).cloned().collect();
     let TrialArgs { weights, seed, trial_file, no_guard } = &args.design;
     check_trial(&args.trial, weights)?;
-    let presets = strategies::usable(&registry, &names, choice.as_ref(), setup.limits)?;
+    let preset = |name: &String| {
+        let preset = strategies::preset(&registry, name, choice.as_ref())?;
+        strategies::check_window(&preset.strategy, setup.limits)?;
+        Ok(preset)
+    };
+    let presets = strategies::all(names.iter().map(preset))?;
     let asks = |preset: &&Preset| !preset.strategy.asks().is_empty();
     let asking = presets.iter().find(asks).or(presets.first());
     let purse = model.zip(asking).map(|(model, it)| purse(budget, &it.strategy, model, &setup));
