@@ -73,7 +73,9 @@ fn best(args: &Explain, failed: &mut Vec<FailedReplay>) -> Result<String, Error>
     let flags = next::flags(&args.model).into_iter();
     let flags = flags.filter_map(|(flag, value)| Some(format!("{flag}={}", value?)));
     let options: Vec<String> = flags.chain(["--store=none".to_owned()]).collect();
-    let Command::Compare(compare) = Command::parse("compare", &options, &[file.clone()])? else {
+    let Command::Compare(compare) =
+        Command::parse("compare", &options, std::slice::from_ref(file))?
+    else {
         return Err(Error::usage("no session was named"));
     };
     let comparison = super::compare::compute(&compare, Controls::All)?.comparison;
