@@ -14,7 +14,6 @@ use crate::args::SummaryArgs;
 use crate::error::Error;
 use crate::output;
 use crate::progress::{Progress, Teller};
-use crate::strategies::Contender;
 use crate::summaries::{Choice, ChosenPrice};
 use foldback::llm::dry_run::Tally;
 use foldback::llm::{
@@ -22,13 +21,14 @@ use foldback::llm::{
 };
 use foldback_core::provider::{Asks, Endpoint, Model, ProviderError};
 use foldback_core::stage::Estimator;
-use foldback_replay::{ModelTable, Setup};
+use foldback_replay::{ModelTable, Preset, Setup};
 use foldback_report::number::grouped;
 use foldback_report::terminal::{ALWAYS, Head, table, wrap};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::Arc;
+use tokio::runtime::{Builder, Runtime};
 
 /// Answers to the requests of the strategies of a run.
 #[derive(Debug)]
@@ -43,6 +43,7 @@ pub(crate) struct Answers {
     counts: BTreeMap<usize, Count>,
     prices: Prices,
     teller: Teller,
+    asks: bool,
 }
 
 /// The requests that one strategy would send.
@@ -58,36 +59,38 @@ struct Count {
 
 impl Answers {
     /// Opens what the flags select, and checks before anything runs that there is a key, a server at the
-    /// address, and a price if there is a budget. `None` if no strategy asks a model.
+    /// address, and a price if there is a budget. Behind the presets come `questions` by their labels.
     pub(crate) fn open(
         args: &SummaryArgs,
-        contenders: &[Contender],
+        presets: &[Preset],
+        questions: &[(String, Asks)],
         choices: &[Choice],
         setup: &Setup,
-    ) -> Result<Option<Self>, Error> {
-        let asked: Vec<&Asks> = contenders.iter().flat_map(|contender| &contender.asked).collect();
-        if asked.is_empty() {
-            let flags = [
-                ("--cassette", args.cassette.is_some()),
-                ("--dry-run", args.dry_run),
-                ("--budget-usd", args.budget_usd.is_some()),
-            ];
-            return match flags.iter().find(|(_, given)| *given) {
-                None => Ok(None),
-                Some((flag, _)) => Err(Error::Usage(format!(
-                    "{flag} applies to models, and no strategy uses one; to let a model write the summaries, add --summarizer llm"
-                ))),
-            };
+    ) -> Result<Self, Error> {
+        let mut askers: Vec<(String, Vec<Asks>)> = Vec::new();
+        askers.extend(presets.iter().map(|it| (it.strategy.label(), it.strategy.asks())));
+        askers.extend(questions.iter().map(|(label, asks)| (label.clone(), vec![asks.clone()])));
+        let asked: Vec<&Asks> = askers.iter().flat_map(|(_, asks)| asks).collect();
+        let flags = [
+            ("--cassette", args.cassette.is_some()),
+            ("--dry-run", args.dry_run),
+            ("--budget-usd", args.budget_usd.is_some()),
+        ];
+        if let Some((flag, _)) = flags.iter().find(|(_, given)| *given && asked.is_empty()) {
+            return Err(Error::Usage(format!(
+                "{flag} applies to models, and no strategy uses one; to let a model write the summaries, add --summarizer llm"
+            )));
         }
         let prices = prices(choices, &setup.models);
         let folder = args.cassette.as_deref();
         let (mut counts, mut budget) = (BTreeMap::new(), None);
         let teller = Teller::default();
-        let cassette = if args.dry_run {
-            for (at, contender) in contenders.iter().enumerate() {
-                if let Some(asked) = contender.asked.first() {
-                    let label = contender.preset.strategy.label();
-                    let count = Count::new(label, asked.endpoint.clone(), folder, &setup.measure);
+        let cassette = if asked.is_empty() {
+            cassette(None, None)
+        } else if args.dry_run {
+            for (at, (label, asks)) in askers.iter().enumerate() {
+                if let Some(Asks { endpoint, .. }) = asks.first() {
+                    let count = Count::new(label.clone(), endpoint.clone(), folder, &setup.measure);
                     counts.insert(at, count);
                 }
             }
@@ -101,7 +104,7 @@ impl Answers {
             cassette(folder, Some(Arc::new(Reporter::new(Arc::clone(asking) as _, tell))))
         };
         let cassette = Arc::new(cassette);
-        Ok(Some(Self {
+        Ok(Self {
             watch: Arc::new(Watch::new(Arc::clone(&cassette) as _)),
             cassette,
             named: folder.is_some(),
@@ -109,7 +112,19 @@ impl Answers {
             counts,
             prices,
             teller,
-        }))
+            asks: !asked.is_empty(),
+        })
+    }
+
+    /// Whether a model may be asked.
+    pub(crate) fn asks(&self) -> bool {
+        self.asks
+    }
+
+    /// Shows the progress of requests, if there may be any.
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        let progress = self.asks.then(Progress::of_requests);
+        progress.inspect(|progress| self.show(progress))
     }
 
     /// Reports requests in this display, too.
@@ -117,12 +132,10 @@ impl Answers {
         self.teller.show(progress);
     }
 
-    /// The model of a strategy, by its place in the list.
-    pub(crate) fn model(&self, strategy: usize) -> Arc<dyn Model> {
-        match self.counts.get(&strategy) {
-            Some(count) => Arc::clone(&count.model) as _,
-            None => Arc::clone(&self.watch) as _,
-        }
+    /// The model of a strategy, by its place in the list; `None` where no model is asked.
+    pub(crate) fn model(&self, strategy: usize) -> Option<Arc<dyn Model>> {
+        let model = self.counts.get(&strategy).map_or(&self.watch, |count| &count.model);
+        self.asks.then(|| Arc::clone(model) as _)
     }
 
     /// The text to print instead of a result after a dry run; an error if requests were
@@ -264,7 +277,7 @@ fn row(label: String, model: String, tally: Tally, dollars: Option<f64>) -> Vec<
         grouped(tally.requests),
         grouped(tally.input),
         grouped(tally.output_at_most),
-        shown(dollars),
+        dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}")),
     ]
 }
 
@@ -334,20 +347,12 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
     }
     let own = asked.iter().filter_map(|one| one.budget_usd).reduce(f64::min);
     let budget = args.budget_usd.or(own);
-    if budget.is_some() {
-        let unknown: BTreeSet<&str> = endpoints
-            .iter()
-            .filter(|endpoint| prices.get(endpoint).is_none())
-            .map(|endpoint| endpoint.model.as_str())
-            .collect();
-        if let Some(model) = unknown.first() {
-            return Err(Error::Usage(format!("no budget can be enforced for {model}. {PRICE}")));
-        }
+    let unknown = endpoints.iter().filter(|endpoint| prices.get(endpoint).is_none());
+    let unknown = unknown.map(|endpoint| &endpoint.model).min();
+    if let Some(model) = unknown.filter(|_| budget.is_some()) {
+        return Err(Error::Usage(format!("no budget can be enforced for {model}. {PRICE}")));
     }
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))?;
+    let runtime = runtime()?;
     for endpoint in endpoints {
         runtime.block_on(client.reach(endpoint))?;
     }
@@ -355,6 +360,12 @@ fn asking(args: &SummaryArgs, asked: &[&Asks], prices: &Prices) -> Result<Arc<Bu
     notes.iter().for_each(output::note);
     let budget = Budget::new(Arc::new(client), budget, prices.clone());
     Ok(Arc::new(budget))
+}
+
+/// The runtime that requests are sent on.
+pub(crate) fn runtime() -> Result<Runtime, Error> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))
 }
 
 /// The chosen price of a model, else the one of the table. Models on a local Ollama are free.
@@ -384,8 +395,4 @@ pub(crate) fn prices(choices: &[Choice], models: &ModelTable) -> Prices {
             cache_write: or_input(price.cache_write_5m),
         })
     })
-}
-
-fn shown(dollars: Option<f64>) -> String {
-    dollars.map_or_else(|| "unknown".to_owned(), |dollars| format!("{dollars:.2}"))
 }

@@ -1,15 +1,15 @@
 //! The design of a comparison: from the command line, or from a file that fixes it beforehand.
 
-use crate::args::{DesignArgs, EstimatorArgs, ModelArgs, SummaryArgs};
+use crate::args::{DesignArgs, ModelArgs, SummaryArgs};
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::strategies::{Contender, Controls};
+use crate::strategies::Controls;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback::Registry;
 use foldback_replay::{Experiment, Preset, Reporting, Setup};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// An experiment and its presets, ready to run.
 pub(crate) struct Planned {
@@ -19,7 +19,7 @@ pub(crate) struct Planned {
     pub(crate) presets: Vec<Preset>,
     pub(crate) setup: Setup,
     /// Answers of models.
-    pub(crate) answers: Option<Answers>,
+    pub(crate) answers: Answers,
 }
 
 /// Reads a design and compiles its presets.
@@ -37,29 +37,28 @@ pub(crate) fn plan(
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose()?;
     let listed = Listed::new(registry)?;
     let names = &experiment.strategies;
-    let contenders = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
-    let mut setup = strategies::setup(registry, &model(&experiment, &args.model))?;
+    let presets = strategies::presets(registry, &listed, names, controls, choice.as_ref())?;
+    let mut setup = strategies::setup(registry, &model(&experiment, args.model.models.as_ref()))?;
     setup.billed.clone_from(&experiment.prices);
-    let contenders = able(contenders, &listed, names, &setup)?;
-    let answers = Answers::open(summaries, &contenders, choice.as_slice(), &setup)?;
-    let presets = with_answers(contenders, answers.as_ref());
+    let presets = able(presets, &listed, names, &setup)?;
+    let answers = Answers::open(summaries, &presets, &[], choice.as_slice(), &setup)?;
+    let presets = with_answers(presets, &answers);
     Ok(Planned { experiment, listed, presets, setup, answers })
 }
 
 /// The presets that can work with the window. If one can't, it is an error if it was named, and a note if it came with
 /// a group.
 fn able(
-    contenders: Vec<Contender>,
+    presets: Vec<Preset>,
     listed: &Listed,
     names: &[String],
     setup: &Setup,
-) -> Result<Vec<Contender>, Error> {
+) -> Result<Vec<Preset>, Error> {
     let mut able = Vec::new();
-    for contender in contenders {
-        let strategy = &contender.preset.strategy;
-        match strategies::check_window(strategy, setup.limits) {
-            Ok(()) => able.push(contender),
-            Err(error) if listed.is_by_group(names, &strategy.name) => {
+    for preset in presets {
+        match strategies::check_window(&preset.strategy, setup.limits) {
+            Ok(()) => able.push(preset),
+            Err(error) if listed.is_by_group(names, &preset.strategy.name) => {
                 output::note(format_args!("note: left out: {error}"));
             }
             Err(error) => return Err(error),
@@ -77,7 +76,7 @@ fn of_args(args: &DesignArgs, prices: Option<&str>, summaries: &SummaryArgs) -> 
         window: args.model.window.unwrap_or(0),
         max_output: args.model.max_output.unwrap_or(0),
         model: args.model.model.clone(),
-        estimator: args.model.estimator.estimator.clone(),
+        estimator: args.model.estimator.clone(),
         summarizer: summaries.summarizer.clone(),
         ..Experiment::default()
     }
@@ -85,19 +84,15 @@ fn of_args(args: &DesignArgs, prices: Option<&str>, summaries: &SummaryArgs) -> 
 
 /// Reads an experiment file.
 fn read(path: &Path) -> Result<Experiment, Error> {
-    parse(path, &input::text(path)?)
-}
-
-/// Reads the text of an experiment file. Strategy files that it names are looked up relative to it.
-pub(crate) fn parse(path: &Path, text: &str) -> Result<Experiment, Error> {
-    match parse_rest(path, text) {
+    match parse_rest(path, &input::text(path)?) {
         (experiment, wrong) if wrong.is_empty() => Ok(experiment),
         (_, wrong) => Err(Error::Several(wrong)),
     }
 }
 
-/// The same, with all that is wrong and what could be read besides.
-pub(crate) fn parse_rest(path: &Path, text: &str) -> (Experiment, Vec<Error>) {
+/// Reads the text of an experiment file as far as it can be, with all that is wrong. Strategy files that it names are looked
+/// up relative to it.
+fn parse_rest(path: &Path, text: &str) -> (Experiment, Vec<Error>) {
     let (mut experiment, wrong) = Experiment::parse_rest(&path.display().to_string(), text);
     let folder = path.parent().unwrap_or(Path::new(""));
     for name in experiment.strategies.iter_mut().chain(&mut experiment.summarizer) {
@@ -114,23 +109,18 @@ pub(crate) fn check(registry: &Registry, path: &Path, text: &str) -> Result<usiz
     let choice = experiment.summarizer.as_deref().map(Choice::read).transpose();
     let choice = noted(choice, &mut wrong).flatten();
     let (listed, names) = (Listed::new(registry)?, &experiment.strategies);
-    let contenders = strategies::presets(registry, &listed, names, Controls::All, choice.as_ref());
-    let contenders = noted(contenders, &mut wrong);
-    let model = |estimator: String, name: Option<String>| ModelArgs {
-        window: Some(experiment.window),
-        max_output: Some(experiment.max_output),
-        model: name,
-        models: None,
-        estimator: EstimatorArgs { estimator },
-    };
-    let setup =
-        strategies::setup(registry, &model(experiment.estimator.clone(), experiment.model.clone()));
-    let setup = match noted(setup, &mut wrong) {
+    let presets = strategies::presets(registry, &listed, names, Controls::All, choice.as_ref());
+    let presets = noted(presets, &mut wrong);
+    let setup = match noted(strategies::setup(registry, &model(&experiment, None)), &mut wrong) {
         Some(setup) => setup,
-        None => strategies::setup(registry, &model(Experiment::default().estimator, None))?,
+        None => {
+            let Experiment { window, max_output, .. } = experiment;
+            let known = Experiment { window, max_output, ..Experiment::default() };
+            strategies::setup(registry, &model(&known, None))?
+        }
     };
     noted(strategies::check_regime(&setup, &experiment.prices), &mut wrong);
-    let able = contenders.map(|contenders| able(contenders, &listed, names, &setup));
+    let able = presets.map(|presets| able(presets, &listed, names, &setup));
     let able = able.and_then(|able| noted(able, &mut wrong));
     match wrong.is_empty() {
         true => Ok(able.map_or(0, |able| able.len())),
@@ -144,13 +134,13 @@ fn noted<T>(made: Result<T, Error>, wrong: &mut Vec<Error>) -> Option<T> {
 }
 
 /// The flags that an experiment file replaces.
-fn model(experiment: &Experiment, args: &ModelArgs) -> ModelArgs {
+fn model(experiment: &Experiment, models: Option<&PathBuf>) -> ModelArgs {
     ModelArgs {
         window: Some(experiment.window),
         max_output: Some(experiment.max_output),
         model: experiment.model.clone(),
-        models: args.models.clone(),
-        estimator: EstimatorArgs { estimator: experiment.estimator.clone() },
+        models: models.cloned(),
+        estimator: experiment.estimator.clone(),
     }
 }
 
@@ -168,12 +158,11 @@ pub(crate) fn reporting(experiment: &Experiment, setup: &Setup) -> Result<Report
 }
 
 /// The presets, each with its model, if it asks one.
-pub(crate) fn with_answers(contenders: Vec<Contender>, answers: Option<&Answers>) -> Vec<Preset> {
-    let with = |(at, contender): (usize, Contender)| match answers {
-        Some(answers) if !contender.asked.is_empty() => {
-            Preset { completions: Some(answers.model(at)), ..contender.preset }
+pub(crate) fn with_answers(mut presets: Vec<Preset>, answers: &Answers) -> Vec<Preset> {
+    for (at, preset) in presets.iter_mut().enumerate() {
+        if !preset.strategy.asks().is_empty() {
+            preset.completions = answers.model(at);
         }
-        _ => contender.preset,
-    };
-    contenders.into_iter().enumerate().map(with).collect()
+    }
+    presets
 }

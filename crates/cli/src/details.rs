@@ -1,13 +1,14 @@
 //! What the page of a comparison shows for single sessions: stored call rows, and walks that are made by
 //! replaying the most informative sessions once more.
 
+use crate::design::Planned;
 use crate::error::Error;
 use crate::progress::Progress;
 use foldback_core::strategy::Kind;
 use foldback_replay::fault::FailedReplay;
 use foldback_replay::parallel::{in_parallel, try_in_parallel};
 use foldback_replay::walk::{Detail, Walk};
-use foldback_replay::{Comparison, Corpus, Preset, Setup, Store};
+use foldback_replay::{Comparison, Corpus, Preset, Store};
 use foldback_report::html::{self, Details, Most, Walked, reader};
 
 /// The most model calls of the walked sessions together: they are replayed once more, which
@@ -20,22 +21,21 @@ pub(crate) const SEVERAL: Detail = Detail { excerpt: 400, written: 2_500 };
 /// Excerpts of a page that holds one.
 const ONE: Detail = Detail { excerpt: 2_000, written: 8_000 };
 
-/// A comparison with its inputs.
-pub(crate) struct Compared<'a> {
-    pub(crate) comparison: &'a Comparison,
-    pub(crate) corpus: &'a Corpus,
-    pub(crate) presets: &'a [Preset],
-    pub(crate) setup: &'a Setup,
-    pub(crate) store: &'a Store,
+/// A comparison and its inputs.
+pub(crate) struct Computed {
+    pub(crate) comparison: Comparison,
+    pub(crate) store: Store,
+    pub(crate) corpus: Corpus,
+    pub(crate) planned: Planned,
 }
 
-impl Compared<'_> {
+impl Computed {
     /// With this many sessions in the reader, or as many as fit. Replays that failed are added to `failed`.
     pub(crate) fn details(&self, walked: Option<usize>, failed: &mut Vec<FailedReplay>) -> Details {
         let sessions = &self.comparison.corpus.sessions;
         let most = walked.map_or(Most::Calls(WALKED_CALLS), Most::Sessions);
         let room = walked.is_none().then_some(reader::ROOM);
-        let (walked, mut others) = html::to_walk(self.comparison, most);
+        let (walked, mut others) = html::to_walk(&self.comparison, most);
         let progress = Progress::new(walked.len(), "sessions", "walked for the page".to_owned());
         let walk = |session: &usize| {
             let walk = self.walk(*session, SEVERAL);
@@ -98,7 +98,7 @@ impl Compared<'_> {
         let changed = scores.filter(|score| score.metrics.compactions > 0);
         let mut acted: Vec<usize> = changed
             .map(|score| score.preset())
-            .filter(|at| self.presets[*at].strategy.kind == Kind::Strategy)
+            .filter(|at| self.planned.presets[*at].strategy.kind == Kind::Strategy)
             .collect();
         if acted.is_empty() {
             let failed = |at: &usize| {
@@ -110,14 +110,14 @@ impl Compared<'_> {
             acted.push(first.unwrap_or(self.comparison.baseline));
         }
         let make = || {
-            let presets: Vec<&Preset> = acted.iter().map(|at| &self.presets[*at]).collect();
-            Some(self.setup.walk(
+            let presets: Vec<&Preset> = acted.iter().map(|at| &self.planned.presets[*at]).collect();
+            Some(self.planned.setup.walk(
                 path,
-                &self.comparison.session(self.corpus, session)?,
+                &self.comparison.session(&self.corpus, session)?,
                 &presets,
                 detail,
             ))
         };
-        self.comparison.walk(self.store, session, &acted, detail, make)
+        self.comparison.walk(&self.store, session, &acted, detail, make)
     }
 }

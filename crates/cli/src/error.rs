@@ -21,22 +21,12 @@ pub(crate) enum Error {
     Read { path: String, error: ReadError },
     #[error("{}: {error}", plain::line(&.path.display().to_string()))]
     File { path: PathBuf, error: std::io::Error },
-    #[error("no session to compare:\n{}", reasons(.0))]
-    NothingImported(Vec<Skipped>),
-    #[error("{0}")]
-    Compare(CompareError),
-    #[error("{path} holds {} sessions; pick one with --session: {}", .ids.len(), .ids.join(", "))]
-    ManySessions { path: String, ids: Vec<String> },
-    #[error("{path} has no session `{id}`; it has {}", .ids.join(", "))]
-    NoSuchSession { path: String, id: String, ids: Vec<String> },
     #[error("{0}")]
     Config(#[from] ConfigErrors),
     #[error("{0}")]
     Registry(#[from] RegistryError),
     #[error("{0}")]
     Write(#[from] WriteError),
-    #[error("{path}: {error}")]
-    Models { path: String, error: foldback_replay::ModelTableError },
     #[error("{0}")]
     Usage(String),
     #[error("{0}")]
@@ -55,13 +45,16 @@ pub(crate) enum Error {
     Model { error: ProviderError, unanswered: usize },
     #[error("can't write the output: {0}")]
     Output(std::io::Error),
-    #[error(transparent)]
-    Rows(foldback_report::rows::FormatError),
     #[error("can't write JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
 
 impl Error {
+    /// What a user can change, and how.
+    pub(crate) fn usage(why: impl Into<String>) -> Self {
+        Self::Usage(why.into())
+    }
+
     /// Something was asked for that a feature of this crate brings, and the build is without it.
     pub(crate) fn left_out(what: &str, feature: &str) -> Self {
         Self::Usage(format!(
@@ -155,10 +148,12 @@ fn asked(error: &ProviderError, unanswered: usize) -> String {
 
 impl From<CompareError> for Error {
     fn from(error: CompareError) -> Self {
-        match error {
-            CompareError::NothingImported(skipped) => Self::NothingImported(skipped),
-            other => Self::Compare(other),
-        }
+        Self::Usage(match error {
+            CompareError::NothingImported(skipped) => {
+                format!("no session to compare:\n{}", reasons(&skipped))
+            }
+            other => other.to_string(),
+        })
     }
 }
 

@@ -4,6 +4,7 @@
 //! these hangs or ends a run. What looks like a session and can't be read is listed with the reason.
 
 use crate::endings::is_session;
+use crate::files::Identity;
 use crate::places::Place;
 use foldback_replay::Source;
 use std::collections::HashSet;
@@ -11,25 +12,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use walkdir::{DirEntry, WalkDir};
 
-/// The sources in a folder, by name. Links are followed.
-pub(crate) fn sources(folder: &Path) -> Vec<Source> {
-    found(folder, &|_| true, &|_| true)
+/// The sources in a folder, by name. Links are followed; if `only_below` names places, without links of their own, only to
+/// what is below these.
+pub(crate) fn sources(folder: &Path, only_below: &[PathBuf]) -> Vec<Source> {
+    found(folder, only_below, &|_| true)
 }
 
-/// The sources in a folder, without files outside these places that links lead to. The places have their links resolved.
-pub(crate) fn sources_below(folder: &Path, places: &[PathBuf]) -> Vec<Source> {
-    found(folder, &|path| leads_below(path, places), &|_| true)
-}
-
-/// The sessions that an agent keeps in a place; without those that links lead to outside of `only_below`, if it names
-/// anything.
+/// The sessions that an agent keeps in a place; links are followed as in any folder.
 pub(crate) fn sources_of(place: &Place, only_below: &[PathBuf]) -> Vec<Source> {
-    let may = |path: &Path| only_below.is_empty() || leads_below(path, only_below);
-    found(&place.path, &may, &|path| place.holds(path))
-}
-
-fn leads_below(path: &Path, places: &[PathBuf]) -> bool {
-    path.canonicalize().is_ok_and(|path| is_below(&path, places))
+    found(&place.path, only_below, &|path| place.holds(path))
 }
 
 /// Whether a path without links is below one of these places.
@@ -38,20 +29,21 @@ pub(crate) fn is_below(path: &Path, places: &[PathBuf]) -> bool {
 }
 
 /// The files that may be read and are wanted.
-fn found(
-    folder: &Path,
-    may: &dyn Fn(&Path) -> bool,
-    wanted: &dyn Fn(&Path) -> bool,
-) -> Vec<Source> {
+fn found(folder: &Path, only_below: &[PathBuf], wanted: &dyn Fn(&Path) -> bool) -> Vec<Source> {
     let is_session = |path: &Path| is_session(path) && wanted(path);
     // A folder that several links lead to is read once: a few links can make more paths than anybody could walk.
     let mut seen = HashSet::new();
     let mut is_new = move |entry: &DirEntry| {
-        !entry.file_type().is_dir() || identity(entry).is_none_or(|folder| seen.insert(folder))
+        !entry.file_type().is_dir()
+            // Resolving its path instead would cost the square of its depth.
+            || Identity::from_path(entry.path()).is_none_or(|folder| seen.insert(folder))
     };
     // Everything below a permitted folder is permitted; only a link can lead out of it.
-    let may =
-        |entry: &DirEntry| (entry.depth() > 0 && !entry.path_is_symlink()) || may(entry.path());
+    let may = |entry: &DirEntry| {
+        (entry.depth() > 0 && !entry.path_is_symlink())
+            || only_below.is_empty()
+            || entry.path().canonicalize().is_ok_and(|path| is_below(&path, only_below))
+    };
     let out_of_it = |path: &Path| {
         let reason = "a link leads out of what may be read".to_owned();
         Source::Unreadable { path: path.to_owned(), reason }
@@ -75,19 +67,6 @@ fn found(
             Err(error) => unreadable(folder, &error),
         })
         .collect()
-}
-
-/// The identity of a folder, whichever path leads to it. Resolving its path would cost the square of its depth.
-#[cfg(unix)]
-fn identity(entry: &DirEntry) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt as _;
-    let found = entry.metadata().ok()?;
-    Some((found.dev(), found.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(entry: &DirEntry) -> Option<PathBuf> {
-    entry.path().canonicalize().ok()
 }
 
 /// A file that could not be read, if it matters. Links in a loop and dangling links matter only with the name of a
@@ -121,7 +100,7 @@ mod tests {
         let walking = |root: &Path| {
             let walk = || {
                 let below = root.canonicalize().unwrap();
-                assert_eq!(sources_below(root, &[below]).len(), 1);
+                assert_eq!(sources(root, &[below]).len(), 1);
             };
             cost(&walk, 20_000_000).unwrap()
         };

@@ -30,6 +30,9 @@ const TODAY: &str = "today";
 /// The name of all strategies together.
 const ALL: &str = "all";
 
+/// What names the presets that are not compared by default.
+pub(crate) const OTHERS: &str = "--preset all";
+
 /// The registered presets by name, with what their files say of them.
 pub(crate) struct Listed(Vec<(&'static str, Header)>);
 
@@ -118,12 +121,5 @@ impl Listed {
     /// Whether one of the names is that of a preset or a file, not of a group.
     pub(crate) fn names_one(&self, names: &[String]) -> bool {
         names.iter().any(|name| self.group(name).is_empty())
-    }
-
-    /// The group that names the presets not compared by default.
-    pub(crate) fn others(&self) -> Option<String> {
-        let by_default = self.members(None);
-        let all = self.members(Some(ALL));
-        (all.len() > by_default.len()).then(|| format!("--preset {ALL}"))
     }
 }

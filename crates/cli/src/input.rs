@@ -14,6 +14,7 @@ use foldback_replay::parallel::in_parallel;
 use foldback_replay::parts::is_part;
 use foldback_replay::{Corpus, Source};
 use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 /// The URL of an object or a folder in object storage, given instead of a path.
@@ -50,6 +51,14 @@ pub(crate) fn text(path: &Path) -> Result<String, Error> {
         .map_err(|_| Error::Usage(format!("{}: not a text file", path.display())))
 }
 
+/// What is read from the text of a file, by a function whose errors begin with the line.
+pub(crate) fn parsed<T, E: Display>(
+    path: &Path,
+    parse: impl FnOnce(&str) -> Result<T, E>,
+) -> Result<T, Error> {
+    parse(&text(path)?).map_err(|error| Error::Usage(format!("{}:{error}", path.display())))
+}
+
 /// All sessions of one file.
 pub(crate) fn sessions(path: &Path, from: Option<&str>) -> Result<Vec<Session>, Error> {
     foldback_formats::read(&bytes(path)?, from)
@@ -63,7 +72,7 @@ pub(crate) fn session(
     args: &SessionArgs,
     in_place: bool,
 ) -> Result<(Session, &'static str), Error> {
-    let (path, from) = (args.file.file.as_path(), args.file.from.as_deref());
+    let (path, from) = (args.file.as_path(), args.from.as_deref());
     let bytes = bytes(path)?;
     let fail = |error| Error::Read { path: path.display().to_string(), error };
     let sessions = foldback_formats::read(&bytes, from).map_err(fail)?;
@@ -95,15 +104,16 @@ pub(crate) fn some(
 
 /// The only session of a file, or the one with this id.
 fn pick(path: &Path, mut sessions: Vec<Session>, id: Option<&str>) -> Result<Session, Error> {
-    let ids = || sessions.iter().map(|session| session.id.clone()).collect::<Vec<_>>();
-    let name = || path.display().to_string();
+    let ids: Vec<&str> = sessions.iter().map(|session| &*session.id).collect();
+    let (path, listed) = (path.display(), ids.join(", "));
     let index = match id {
-        Some(id) => sessions
-            .iter()
-            .position(|session| session.id == id)
-            .ok_or_else(|| Error::NoSuchSession { path: name(), id: id.to_owned(), ids: ids() })?,
-        None if sessions.len() > 1 => {
-            return Err(Error::ManySessions { path: name(), ids: ids() });
+        Some(id) => ids.iter().position(|its| *its == id).ok_or_else(|| {
+            Error::Usage(format!("{path} has no session `{id}`; it has {listed}"))
+        })?,
+        None if ids.len() > 1 => {
+            let many = ids.len();
+            let why = format!("{path} holds {many} sessions; pick one with --session: {listed}");
+            return Err(Error::Usage(why));
         }
         None => 0,
     };
@@ -143,8 +153,8 @@ pub(crate) fn strict(path: &str, warnings: &[Warning], strict: bool) -> Result<(
 /// error, and so is an empty list.
 pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     if args.paths.is_empty() && !args.discover {
-        return Err(Error::Usage(
-            "no session given: name session files or folders, or use --discover".to_owned(),
+        return Err(Error::usage(
+            "no session given: name session files or folders, or use --discover",
         ));
     }
     let mut sources = Vec::new();
@@ -152,10 +162,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
         if let Some(url) = url(path) {
             sources.extend(objects::sources(url)?);
         } else if path.is_dir() {
-            sources.extend(match args.only_below.is_empty() {
-                true => folder::sources(path),
-                false => folder::sources_below(path, &args.only_below),
-            });
+            sources.extend(folder::sources(path, &args.only_below));
         } else if path.exists() {
             sources.push(Source::File(path.clone()));
         } else {
@@ -171,15 +178,7 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     let found = sources.len();
     let sources = selection::selected(sources, args);
     if sources.is_empty() && found > 0 {
-        let given = [
-            ("--exclude", !args.exclude.is_empty()),
-            ("--agent", !args.agent.is_empty()),
-            ("--project", args.project.is_some()),
-            ("--since", args.since.is_some()),
-        ];
-        let given: Vec<&str> =
-            given.into_iter().filter_map(|(option, is)| is.then_some(option)).collect();
-        let given = given.join(", ");
+        let given = args.selections().join(", ");
         return Err(Error::Usage(format!(
             "none of {found} files is left: all are left out by {given}"
         )));
@@ -187,7 +186,8 @@ pub(crate) fn corpus(args: &CorpusArgs) -> Result<Corpus, Error> {
     Ok(Corpus { sources: copies::told_apart(sources) })
 }
 
-/// What `make` makes of every session of a corpus, which it gets with its path, and the files that were not used.
+/// What `make` makes of every session of a corpus, which it gets with its path, and the files that were not used; an error
+/// if it makes nothing.
 pub(crate) fn each_session<T: Send>(
     corpus: &Corpus,
     what: &str,
@@ -195,6 +195,23 @@ pub(crate) fn each_session<T: Send>(
     make: impl Fn(String, &Session) -> Result<T, Error> + Sync,
 ) -> Result<(Vec<T>, Vec<Skipped>), Error> {
     let progress = Progress::new(corpus.sources.len(), "files", what.to_owned());
+    let (all, skipped) = made_of_sessions(corpus, progress, |source, path, session| {
+        strict(&source.name(), &session.warnings, is_strict)?;
+        make(path, session)
+    })?;
+    if all.is_empty() {
+        let reasons = crate::error::reasons(&skipped);
+        return Err(Error::Usage(format!("no session to look at:\n{reasons}")));
+    }
+    Ok((all, skipped))
+}
+
+/// The same, where nothing may be made, and where warnings are not looked at.
+pub(crate) fn made_of_sessions<T: Send>(
+    corpus: &Corpus,
+    progress: Progress,
+    make: impl Fn(&Source, String, &Session) -> Result<T, Error> + Sync,
+) -> Result<(Vec<T>, Vec<Skipped>), Error> {
     let made = in_parallel(&corpus.sources, |source| -> Result<Result<Vec<T>, Skipped>, Error> {
         let path = source.name();
         let found = match source.sessions() {
@@ -206,10 +223,8 @@ pub(crate) fn each_session<T: Send>(
             }
         };
         let many = found.len() > 1;
-        let made = found.iter().map(|session| {
-            strict(&path, &session.warnings, is_strict)?;
-            make(source.path_of(&session.id, many), session)
-        });
+        let made =
+            found.iter().map(|session| make(source, source.path_of(&session.id, many), session));
         let made = made.collect::<Result<_, Error>>();
         progress.step();
         Ok(Ok(made?))
@@ -222,28 +237,18 @@ pub(crate) fn each_session<T: Send>(
             Err(why) => skipped.push(why),
         }
     }
-    if all.is_empty() {
-        let reasons = crate::error::reasons(&skipped);
-        return Err(Error::Usage(format!("no session to look at:\n{reasons}")));
-    }
     Ok((all, skipped))
 }
 
 /// The parts that `foldback score` made, if the paths name parts; empty where they name sessions.
 pub(crate) fn parts(args: &CorpusArgs) -> Result<&[PathBuf], Error> {
     let count = args.paths.iter().filter(|path| is_part(path)).count();
-    let CorpusArgs { paths, discover, exclude, agent, project, since, .. } = args;
-    let chosen = *discover
-        || !exclude.is_empty()
-        || !agent.is_empty()
-        || project.is_some()
-        || since.is_some();
+    let is_whole = !args.discover && args.selections().is_empty();
     match count {
         0 => Ok(&[]),
-        _ if count == paths.len() && !chosen => Ok(paths),
-        _ => Err(Error::Usage(
-            "parts that `foldback score` made are compared as they are: name nothing else, and leave out --discover, --exclude, --agent, --project and --since"
-                .to_owned(),
+        _ if count == args.paths.len() && is_whole => Ok(&args.paths),
+        _ => Err(Error::usage(
+            "parts that `foldback score` made are compared as they are: name nothing else, and leave out --discover, --exclude, --agent, --project and --since",
         )),
     }
 }

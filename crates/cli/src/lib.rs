@@ -16,6 +16,7 @@ mod design;
 mod details;
 mod endings;
 mod error;
+mod files;
 mod folder;
 mod groups;
 mod input;

@@ -61,9 +61,11 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<(String, Vec<Strin
     let mut words = ["foldback", "explain"].map(str::to_owned).to_vec();
     words.push(quoted(file));
     let options = [("--session", id), ("--preset", Some(preset.name().to_owned()))];
-    for (flag, value) in
-        options.into_iter().chain(flags(&args.design.model)).chain(asked(&args.summaries))
-    {
+    let SummaryArgs { summarizer, cassette, .. } = &args.summaries;
+    let cassette = cassette.as_ref().map(|path| path.display().to_string());
+    // Recorded answers are not paid for again.
+    let asked = [("--summarizer", summarizer.clone()), ("--cassette", cassette)];
+    for (flag, value) in options.into_iter().chain(flags(&args.design.model)).chain(asked) {
         words.extend(value.map(|value| format!("{flag} {}", quoted(&value))));
     }
     let title = match preset.metrics.frr_obs_far.value {
@@ -71,15 +73,6 @@ fn explain(comparison: &Comparison, args: &Compare) -> Option<(String, Vec<Strin
         _ => "next:".to_owned(),
     };
     Some((title, words))
-}
-
-/// The options for who writes the summaries. Recorded answers are not paid for again.
-fn asked(summaries: &SummaryArgs) -> [(&'static str, Option<String>); 2] {
-    let cassette = summaries.cassette.as_ref();
-    [
-        ("--summarizer", summaries.summarizer.clone()),
-        ("--cassette", cassette.map(|path| path.display().to_string())),
-    ]
 }
 
 /// The options that both commands need.

@@ -18,7 +18,6 @@ use object_store::{
     BackoffConfig, ClientConfigKey, ObjectMeta, ObjectStore as _, ObjectStoreExt as _, RetryConfig,
 };
 use std::collections::HashMap;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::Path;
@@ -29,9 +28,11 @@ use tokio::runtime::Runtime;
 /// Requests with a temporary failure are repeated for some six seconds.
 const RETRIES: usize = 6;
 
-/// How long a server may be silent. A whole object has no time limit, since it may be large.
-const SILENCE: &str = "30s";
-const WHOLE: &str = "24h";
+/// How long a server may be silent, unless a variable says so. A whole object has no time limit, since it may be large.
+const LIMITS: [(&str, ClientConfigKey, &str); 2] = [
+    ("AWS_READ_TIMEOUT", ClientConfigKey::ReadTimeout, "30s"),
+    ("AWS_TIMEOUT", ClientConfigKey::Timeout, "24h"),
+];
 
 /// Bytes of objects that are kept for the next read. Other objects are fetched again.
 const KEPT: u64 = 8 << 30;
@@ -103,19 +104,12 @@ impl Bucket {
         }
         // An error says that a choice was made before.
         let _ = rustls::crypto::ring::default_provider().install_default();
-        let limits = [(ClientConfigKey::Timeout, WHOLE), (ClientConfigKey::ReadTimeout, SILENCE)];
-        let limited = limits.into_iter().fold(AmazonS3Builder::new(), |builder, (key, value)| {
-            builder.with_config(AmazonS3ConfigKey::Client(key), value)
-        });
-        // As `AmazonS3Builder::from_env`, which has no limits of ours.
-        let text = |(name, value): (OsString, OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
-        let set = std::env::vars_os().filter_map(text);
-        let set = set.filter(|(name, _)| name.starts_with("AWS_"));
-        let set =
-            set.filter_map(|(name, value)| Some((name.to_ascii_lowercase().parse().ok()?, value)));
-        let builder = set.fold(limited, |builder, (key, value)| builder.with_config(key, value));
+        let mut builder = AmazonS3Builder::from_env();
+        for (variable, key, value) in LIMITS {
+            if std::env::var_os(variable).is_none() {
+                builder = builder.with_config(AmazonS3ConfigKey::Client(key), value);
+            }
+        }
         let value = |key: AmazonS3ConfigKey| builder.get_config_value(&key);
         let is_set = |key| value(key).is_some_and(|value| value == "true");
         let endpoint = value(AmazonS3ConfigKey::S3Endpoint).or(value(AmazonS3ConfigKey::Endpoint));
@@ -243,10 +237,10 @@ impl ObjectCache {
     }
 
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if self.file.is_none() {
-            self.file = Some(tempfile::tempfile()?);
-        }
-        let Some(file) = &mut self.file else { return Ok(()) };
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none.insert(tempfile::tempfile()?),
+        };
         file.seek(SeekFrom::Start(self.end))?;
         file.write_all(bytes)
     }

@@ -2,9 +2,10 @@
 
 use crate::args::{OutputArgs, PRINTED};
 use crate::error::Error;
+use crate::files::{Identity, folder_of, there};
 use crate::notes;
 pub(crate) use crate::notes::{detail, is_verbose, note};
-use crate::replace::{self, Identity};
+use crate::replace;
 use foldback_core::validity::Violation;
 use foldback_report::rows::{Format, flat};
 use foldback_report::{Width, json, plain};
@@ -39,8 +40,8 @@ pub(crate) fn json(path: Option<&PathBuf>, document: &impl Serialize) -> Result<
 
 /// The file for rows, and how they are written.
 pub(crate) fn rows_file(path: Option<&PathBuf>) -> Result<Option<(&PathBuf, Format)>, Error> {
-    let format = path.map(|path| Format::from_path(path)).transpose().map_err(Error::Rows)?;
-    Ok(path.zip(format))
+    let format = path.map(|path| Format::from_path(path)).transpose();
+    Ok(path.zip(format.map_err(|error| Error::Usage(error.to_string()))?))
 }
 
 /// Writes rows where they are asked for.
@@ -154,7 +155,7 @@ pub(crate) fn check(outputs: &[&Path], sessions: bool) -> Result<(), Error> {
         match writable(path)? {
             Target::Stdout if to_stdout => {
                 let why = "two outputs go to standard output; name a file for one of them";
-                return Err(Error::Usage(why.to_owned()));
+                return Err(Error::usage(why));
             }
             Target::Stdout => to_stdout = true,
             Target::Special => {}
@@ -179,14 +180,14 @@ fn writable(path: &Path) -> Result<Target, Error> {
     let fail = |error: std::io::Error| Error::File { path: path.to_owned(), error };
     let target = Target::from_path(path).map_err(fail)?;
     let Target::File(file) = &target else { return Ok(target) };
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    match std::fs::metadata(folder.unwrap_or(Path::new("."))) {
+    let folder = folder_of(file);
+    match std::fs::metadata(folder) {
         Ok(found) if !found.is_dir() => Err(fail(std::io::ErrorKind::NotADirectory.into())),
         Ok(_) => Ok(target),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(Error::Usage(format!(
             "{}: there is no folder {}; make it first, or name another file for the output",
             path.display(),
-            folder.unwrap_or(Path::new(".")).display()
+            folder.display()
         ))),
         Err(error) => Err(fail(error)),
     }
@@ -308,11 +309,7 @@ pub(crate) fn write_over(path: &Path, before: Option<&[u8]>, after: &str) -> Res
         return Err(Error::Usage(format!("{} is no regular file", path.display())));
     };
     let temporary = temporary(&file, |out| out.write_all(after.as_bytes())).map_err(fail)?;
-    let now = match std::fs::read(&file) {
-        Ok(now) => Some(now),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(error) => return Err(fail(error)),
-    };
+    let now = there(path)?;
     if now.as_deref() != before {
         let why =
             "was changed by another program meanwhile and is left as it is; run the command again";
@@ -396,8 +393,7 @@ fn temporary(
     // A temporary file is private; what a user asked for is as readable as any other file of theirs.
     #[cfg(unix)]
     builder.permissions(old.clone().unwrap_or_else(|| PermissionsExt::from_mode(0o666)));
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut temporary = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
+    let mut temporary = builder.tempfile_in(folder_of(file))?;
     let mut buffered = BufWriter::new(&mut temporary);
     content(&mut buffered)?;
     buffered.flush()?;

@@ -1,7 +1,7 @@
 //! The page of a comparison, and the pages of its sessions.
 
 use crate::args::{Compare, PageSessions};
-use crate::details::Compared;
+use crate::details::Computed;
 use crate::error::Error;
 use crate::{output, replace};
 use foldback_replay::fault::FailedReplay;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 /// missing. Returns the replays that failed.
 pub(crate) fn write(
     path: &Path,
-    compared: &Compared<'_>,
+    computed: &Computed,
     args: &Compare,
 ) -> Result<Vec<FailedReplay>, Error> {
     let mut failed = Vec::new();
@@ -21,21 +21,21 @@ pub(crate) fn write(
         PageSessions::Most(sessions) => Some(*sessions),
         PageSessions::Beside => None,
     });
-    let mut details = compared.details(most, &mut failed);
+    let mut details = computed.details(most, &mut failed);
     if args.reader.contains(&PageSessions::Beside) {
         let (folder, name) = folder_of(path)?;
         let fail = |error| Error::File { path: folder.clone(), error };
         std::fs::create_dir_all(&folder).map_err(fail)?;
         let back = format!("../{}", encoded(&file_name(path)?));
         let write = |session, page: &str| output::write(Some(&folder.join(file(session))), page);
-        let written = compared.pages(&back, write, &mut failed)?;
+        let written = computed.pages(&back, write, &mut failed)?;
         details.pages = written
             .iter()
             .map(|session| (*session, format!("{}/{}", encoded(&name), file(*session))))
             .collect();
         remove_others(&folder, &written).map_err(fail)?;
     }
-    output::write(Some(path), &html::comparison(compared.comparison, &details))?;
+    output::write(Some(path), &html::comparison(&computed.comparison, &details))?;
     Ok(failed)
 }
 
@@ -49,7 +49,7 @@ pub(crate) fn check(path: &Path, sessions: usize) -> Result<(), Error> {
 pub(crate) fn has_folder(path: &Path) -> Result<(), Error> {
     if output::is_stdout(path) {
         let why = "--reader all writes a folder next to the page; name a file with --html";
-        return Err(Error::Usage(why.to_owned()));
+        return Err(Error::usage(why));
     }
     folder_of(path).map(|_| ())
 }

@@ -1,7 +1,7 @@
 //! Progress on standard error, only if that is a terminal and the user wants it.
 
 use crate::output;
-use indicatif::{HumanDuration, ProgressBar, ProgressState, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use std::fmt::Write;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -20,28 +20,27 @@ impl Progress {
     }
 
     /// Progress of requests to models, whose total is unknown.
+    #[cfg(feature = "llm")]
     pub(crate) fn of_requests() -> Self {
-        if !output::shows_progress() {
-            return Self(ProgressBar::hidden());
-        }
-        let style = ProgressStyle::with_template("{spinner} {elapsed}; {msg}");
-        let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::new_spinner().with_style(style).with_message("folding");
-        bar.enable_steady_tick(TICK);
-        Self(bar)
+        Self::shown(None, "{spinner} {elapsed}; {msg}", "folding".to_owned())
     }
 
     /// Progress of `total` steps named `steps`, in work on `what`.
     pub(crate) fn new(total: usize, steps: &str, what: String) -> Self {
+        let template =
+            format!("{{spinner}} {{bar:20}} {{done}} {steps}, {{elapsed}}, {{left}}; {{msg}}");
+        Self::shown(Some(total as u64), &template, what)
+    }
+
+    fn shown(total: Option<u64>, template: &str, what: String) -> Self {
         if !output::shows_progress() {
             return Self(ProgressBar::hidden());
         }
-        let template =
-            format!("{{spinner}} {{bar:20}} {{done}} {steps}, {{elapsed}}, {{left}}; {{msg}}");
-        let style = ProgressStyle::with_template(&template);
+        let style = ProgressStyle::with_template(template);
         let style = style.unwrap_or_else(|_| ProgressStyle::default_spinner());
-        let bar = ProgressBar::new(total as u64)
-            .with_style(style.with_key("done", done).with_key("left", left))
+        let style = style.with_key("done", done).with_key("left", left);
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr())
+            .with_style(style)
             .with_message(what);
         bar.enable_steady_tick(TICK);
         Self(bar)

@@ -5,38 +5,12 @@
 //! kept in the user's folder for state; where nothing can be kept, nothing that is there is replaced.
 
 use crate::error::Error;
+use crate::files::{Identity, folder_of, place};
 use crate::results;
 use std::cell::RefCell;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
-
-/// A file, whatever it is called.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Identity {
-    /// Device and number.
-    #[cfg(unix)]
-    Node(u64, u64),
-    /// Its path without links.
-    Path(PathBuf),
-}
-
-impl Identity {
-    /// The identity of a file, or of the place where one would be made; `None` where there can be none.
-    pub(crate) fn from_path(path: &Path) -> Option<Self> {
-        #[cfg(unix)]
-        if let Ok(found) = std::fs::metadata(path) {
-            use std::os::unix::fs::MetadataExt as _;
-            return Some(Self::Node(found.dev(), found.ino()));
-        }
-        if let Ok(path) = path.canonicalize() {
-            return Some(Self::Path(path));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new(".")).canonicalize().ok()?;
-        Some(Self::Path(folder.join(path.file_name()?)))
-    }
-}
 
 thread_local! {
     /// Files that the command of this thread has read or written; `None` in a thread that runs no command.
@@ -128,11 +102,8 @@ fn known() -> String {
 
 /// The line of an output: of its place, and of what was written there.
 fn line(file: &Path, content: &blake3::Hash) -> io::Result<String> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or(Path::new(".")).canonicalize()?;
-    let place = folder.join(file.file_name().unwrap_or_default());
     let mut hasher = blake3::Hasher::new();
-    hasher.update(content.as_bytes()).update(place.as_os_str().as_encoded_bytes());
+    hasher.update(content.as_bytes()).update(place(file)?.as_os_str().as_encoded_bytes());
     Ok(hasher.finalize().to_hex().to_string())
 }
 
@@ -151,7 +122,7 @@ fn remember(file: &Path, content: &blake3::Hash) -> io::Result<()> {
     if known.lines().any(|known| known == line) {
         return Ok(());
     }
-    let folder = list.parent().unwrap_or(Path::new("."));
+    let folder = folder_of(&list);
     results::make_private(folder)?;
     if known.lines().count() >= MOST {
         let mut shorter = tempfile::NamedTempFile::new_in(folder)?;

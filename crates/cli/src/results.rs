@@ -15,9 +15,13 @@ pub(crate) fn named(args: &StoreArgs) -> Option<&Path> {
     args.store.as_deref().filter(|folder| *folder != Path::new(NOWHERE))
 }
 
-/// The store in the given folder, else in the user's cache folder; a temporary one if
-/// results are not stored, no folder is known, or the cache folder can't be created.
-pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
+/// The store of a run in the given folder, else in the user's cache folder; a temporary one if results are not stored, no
+/// folder is known, or the cache folder can't be created. `keep_none` is for results that involve a model, which are not
+/// stored: they depend on its answers, which a cassette keeps, and replaying those takes no longer than without a model.
+pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
+    if keep_none && named(args).is_some() {
+        notes::note("note: these results are not kept in --store");
+    }
     let fail = |path: &Path, error| Error::File { path: path.to_owned(), error };
     let none = args.store.is_some() && named(args).is_none();
     if !keep_none && !none {
@@ -33,15 +37,6 @@ pub(crate) fn open(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
         }
     }
     Store::temporary().map_err(|error| fail(&std::env::temp_dir(), error))
-}
-
-/// The store of a run. Results that involve a model are not stored: they depend on its answers, which a cassette keeps, and
-/// replaying those takes no longer than without a model.
-pub(crate) fn store(args: &StoreArgs, keep_none: bool) -> Result<Store, Error> {
-    if keep_none && named(args).is_some() {
-        notes::note("note: these results are not kept in --store");
-    }
-    open(args, keep_none)
 }
 
 /// Reports on the store after a run.
@@ -67,25 +62,23 @@ fn not_kept(why: &str) {
 /// The given folder, else the one in the user's cache folder.
 pub(crate) fn folder(store: Option<&Path>) -> Result<PathBuf, Error> {
     let place = store.map(Path::to_owned).or_else(usual_place);
-    place.ok_or_else(|| {
-        let why = "the user's cache folder is unknown; name one with --store";
-        Error::Usage(why.to_owned())
-    })
+    place.ok_or_else(|| Error::usage("the user's cache folder is unknown; name one with --store"))
 }
 
 fn usual_place() -> Option<PathBuf> {
-    let cache = places::absolute("XDG_CACHE_HOME")
-        .or_else(|| places::absolute("LOCALAPPDATA"))
-        .or_else(|| Some(places::home_here()?.join(".cache")))?;
-    Some(cache.join("foldback"))
+    own_folder("XDG_CACHE_HOME", ".cache")
 }
 
 /// The folder in which foldback remembers what it wrote.
 pub(crate) fn state() -> Option<PathBuf> {
-    let state = places::absolute("XDG_STATE_HOME")
+    own_folder("XDG_STATE_HOME", ".local/state")
+}
+
+fn own_folder(variable: &str, below_home: &str) -> Option<PathBuf> {
+    let folder = places::absolute(variable)
         .or_else(|| places::absolute("LOCALAPPDATA"))
-        .or_else(|| Some(places::home_here()?.join(".local/state")))?;
-    Some(state.join("foldback"))
+        .or_else(|| Some(places::home_here()?.join(below_home)))?;
+    Some(folder.join("foldback"))
 }
 
 /// Makes a folder for what foldback keeps of a user's sessions by itself: nobody else looks into it.

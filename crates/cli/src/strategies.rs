@@ -3,12 +3,11 @@
 use crate::args::ModelArgs;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::summaries::{Choice, refuse_models};
+use crate::summaries::Choice;
 use crate::{input, output, replace};
 use foldback::{Compiled, Document, Options, Registry};
 use foldback_core::Limits;
 use foldback_core::config::nearest;
-use foldback_core::provider::Asks;
 use foldback_core::registry::{Build, StageKind};
 use foldback_core::stage::Estimator;
 use foldback_core::strategy::{Kind, Strategy};
@@ -23,25 +22,25 @@ use foldback_stages::pruner::EvictConfig;
 use std::path::Path;
 use std::sync::Arc;
 
-/// Compiles a preset by name or a strategy file by path, with the environment variables of the
-/// original honored; those that were found are printed.
-pub(crate) fn compile(registry: &Registry, name: &str) -> Result<Compiled, Error> {
-    compile_with(registry, name, None)
-}
-
 /// Compiles a strategy for a command that uses no models.
 pub(crate) fn compile_without_model(
     registry: &Registry,
     name: &str,
     command: &str,
 ) -> Result<Compiled, Error> {
-    let compiled = compile(registry, name)?;
-    refuse_models(&compiled, command)?;
-    Ok(compiled)
+    let compiled = compile(registry, name, None)?;
+    if compiled.strategy.asks().is_empty() {
+        return Ok(compiled);
+    }
+    Err(Error::Usage(format!(
+        "a model writes the summaries of {}, and `{command}` supports none; use `compare` or `compact`, or set [summarizer] use = \"extractive\"",
+        compiled.strategy.name
+    )))
 }
 
-/// Compiles a strategy with another summarizer, if it uses summaries.
-pub(crate) fn compile_with(
+/// Compiles a preset by name or a strategy file by path, with the environment variables of the original honored; those that
+/// were found are printed. Another summarizer takes the place of its own, if it uses summaries.
+pub(crate) fn compile(
     registry: &Registry,
     name: &str,
     choice: Option<&Choice>,
@@ -92,20 +91,13 @@ pub(crate) fn compile_with(
     Ok(compiled)
 }
 
-/// A strategy to compare, and the models that it asks.
-#[derive(Debug)]
-pub(crate) struct Contender {
-    pub(crate) preset: Preset,
-    pub(crate) asked: Vec<Asks>,
-}
-
 /// A strategy for the laboratory, with its configuration.
-pub(crate) fn contender(
+pub(crate) fn preset(
     registry: &Registry,
     name: &str,
     choice: Option<&Choice>,
-) -> Result<Contender, Error> {
-    let mut compiled = compile_with(registry, name, choice)?;
+) -> Result<Preset, Error> {
+    let mut compiled = compile(registry, name, choice)?;
     let mut fingerprint = compiled.root.to_value().to_string();
     if choice.is_some_and(|choice| choice.recorded)
         && compiled.strategy.summarises()
@@ -114,10 +106,19 @@ pub(crate) fn contender(
         compiled.strategy.summarizer = Some(Arc::new(Recorded(summarizer)));
         fingerprint.push_str(Recorded::ID);
     }
-    Ok(Contender {
-        asked: compiled.strategy.asks(),
-        preset: Preset::new(compiled.strategy, fingerprint),
-    })
+    Ok(Preset::new(compiled.strategy, fingerprint))
+}
+
+/// Presets of these names, all of which can work with the window.
+pub(crate) fn usable(
+    registry: &Registry,
+    names: &[String],
+    choice: Option<&Choice>,
+    limits: Limits,
+) -> Result<Vec<Preset>, Error> {
+    let presets = all(names.iter().map(|name| preset(registry, name, choice)))?;
+    presets.iter().try_for_each(|preset| check_window(&preset.strategy, limits))?;
+    Ok(presets)
 }
 
 /// Which controls go with the presets that were asked for.
@@ -138,22 +139,21 @@ pub(crate) fn presets(
     names: &[String],
     controls: Controls,
     choice: Option<&Choice>,
-) -> Result<Vec<Contender>, Error> {
+) -> Result<Vec<Preset>, Error> {
     let mut unseen = unseen_controls()?;
     let is_unseen =
         |name: &&String| unseen.iter().any(|control| control.strategy.name == name.as_str());
     let names = listed.expand(names);
     let named = names.iter().filter(|name| !is_unseen(name));
-    let mut contenders = all(named.map(|name| contender(registry, name, choice)))?;
+    let mut presets = all(named.map(|name| preset(registry, name, choice)))?;
     for name in listed.controls() {
-        let more = contender(registry, name, choice)?;
-        let there = |other: &Contender| other.preset.strategy.name == more.preset.strategy.name;
-        if contenders.iter().any(there) {
+        let more = preset(registry, name, choice)?;
+        if presets.iter().any(|other| other.strategy.name == more.strategy.name) {
             continue;
         }
-        contenders.push(match controls == Controls::All || name == SIMPLEST {
+        presets.push(match controls == Controls::All || name == SIMPLEST {
             true => more,
-            false => Contender { preset: more.preset.without_net(), ..more },
+            false => more.without_net(),
         });
     }
     let is_named = |preset: &Preset| names.iter().any(|name| *name == preset.strategy.name);
@@ -162,12 +162,9 @@ pub(crate) fn presets(
             || !matches!(preset.made, RequestSource::Seeing(_))
             || is_named(preset)
     });
-    contenders.extend(unseen.into_iter().map(|preset| Contender { preset, asked: Vec::new() }));
-    contenders.sort_by_key(|contender| {
-        let strategy = &contender.preset.strategy;
-        (!contender.preset.is_baseline(), strategy.kind == Kind::Control)
-    });
-    Ok(contenders)
+    presets.extend(unseen);
+    presets.sort_by_key(|it| (!it.is_baseline(), it.strategy.kind == Kind::Control));
+    Ok(presets)
 }
 
 /// The controls that are derived from each recording. They are in every comparison and have no strategy file.
@@ -216,7 +213,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
     let models = match &args.models {
         None => ModelTable::embedded(),
         Some(path) => ModelTable::parse(&input::text(path)?)
-            .map_err(|error| Error::Models { path: path.display().to_string(), error })?,
+            .map_err(|error| Error::Usage(format!("{}: {error}", path.display())))?,
     };
     if let Some(name) = &args.model
         && models.find(name).is_none()
@@ -238,7 +235,7 @@ pub(crate) fn setup(registry: &Registry, args: &ModelArgs) -> Result<Setup, Erro
         models,
         regimes: RegimeTable::embedded(),
         billed: OWN.to_owned(),
-        measure: estimator(registry, &args.estimator.estimator)?,
+        measure: estimator(registry, &args.estimator)?,
     })
 }
 
@@ -296,9 +293,10 @@ mod tests {
         assert!(!chosen.config().unwrap().extractive);
         let mut asked = 0;
         for preset in registry.presets() {
-            let contender = contender(&registry, preset.item.name, Some(&chosen)).unwrap();
-            if !contender.asked.is_empty() {
-                let on_failure = contender.preset.strategy.on_failure;
+            let strategy =
+                super::preset(&registry, preset.item.name, Some(&chosen)).unwrap().strategy;
+            if !strategy.asks().is_empty() {
+                let on_failure = strategy.on_failure;
                 assert_eq!(on_failure, OnFailure::Keep, "{}", preset.item.name);
                 asked += 1;
             }

@@ -56,13 +56,12 @@ impl Choice {
     pub(crate) fn of_model(name: &str, window: Option<u64>) -> Result<Self, Error> {
         if name.ends_with(".toml") {
             let read = Self::read(name)?;
-            let asks = read.section.get("use").is_some_and(|used| used.to_value() == json!(MODEL));
-            return match asks {
-                true => Ok(read),
-                false => Err(Error::Usage(format!(
-                    "{name}: [summarizer] asks no model; set use = \"llm\" and its model"
-                ))),
-            };
+            if read.section.get("use").is_some_and(|used| used.to_value() == json!(MODEL)) {
+                return Ok(read);
+            }
+            let why =
+                format!("{name}: [summarizer] asks no model; set use = \"llm\" and its model");
+            return Err(Error::Usage(why));
         }
         let mut chosen = Self::named("--ask", MODEL);
         let mut set = |field: &str, value: Value| {
@@ -209,15 +208,4 @@ impl Choice {
         let options = Options { read_file: None, env: None };
         Ok(foldback::config::compile(registry, document, options)?)
     }
-}
-
-/// Refuses a strategy that asks a model, for commands that support none.
-pub(crate) fn refuse_models(compiled: &Compiled, command: &str) -> Result<(), Error> {
-    if compiled.strategy.asks().is_empty() {
-        return Ok(());
-    }
-    Err(Error::Usage(format!(
-        "a model writes the summaries of {}, and `{command}` supports none; use `compare` or `compact`, or set [summarizer] use = \"extractive\"",
-        compiled.strategy.name
-    )))
 }

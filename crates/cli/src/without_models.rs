@@ -3,43 +3,49 @@
 use crate::args::SummaryArgs;
 use crate::error::Error;
 use crate::progress::Progress;
-use crate::strategies::Contender;
 use crate::summaries::Choice;
-use foldback_core::provider::Model;
-use foldback_replay::Setup;
+use foldback_core::provider::{Asks, Model};
+use foldback_replay::{Preset, Setup};
 use std::sync::Arc;
 
 /// No answers.
 #[derive(Debug)]
-pub(crate) enum Answers {}
+pub(crate) struct Answers;
 
 impl Answers {
     pub(crate) fn open(
         args: &SummaryArgs,
-        contenders: &[Contender],
+        presets: &[Preset],
+        _: &[(String, Asks)],
         _: &[Choice],
         _: &Setup,
-    ) -> Result<Option<Self>, Error> {
-        let wanted = contenders.iter().any(|contender| !contender.asked.is_empty());
+    ) -> Result<Self, Error> {
+        let wanted = presets.iter().any(|preset| !preset.strategy.asks().is_empty());
         if wanted || args.cassette.is_some() || args.dry_run || args.budget_usd.is_some() {
             return Err(Error::left_out("what asks models", "llm"));
         }
-        Ok(None)
+        Ok(Self)
     }
 
-    pub(crate) fn model(&self, _: usize) -> Arc<dyn Model> {
-        match *self {}
+    pub(crate) fn asks(&self) -> bool {
+        false
     }
 
-    pub(crate) fn show(&self, _: &Progress) {
-        match *self {}
+    pub(crate) fn model(&self, _: usize) -> Option<Arc<dyn Model>> {
+        None
     }
+
+    pub(crate) fn progress(&self) -> Option<Progress> {
+        None
+    }
+
+    pub(crate) fn show(&self, _: &Progress) {}
 
     pub(crate) fn finish(
         &self,
         _: Option<u64>,
         _: &dyn Fn(usize) -> String,
     ) -> Result<Option<String>, Error> {
-        match *self {}
+        Ok(None)
     }
 }

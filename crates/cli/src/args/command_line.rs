@@ -16,27 +16,22 @@ const OUTPUTS: [&str; 6] = ["json", "html", "rows", "manifest", "out", "output"]
 
 /// All values that were given, but for outputs: each may be the path of a file that is read.
 pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
-    values(described, matches, |_| true)
-}
-
-/// The values of options.
-pub(super) fn options(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
-    values(described, matches, |arg| !arg.is_positional())
-}
-
-fn values(
-    described: &Command,
-    matches: &ArgMatches,
-    wanted: impl Fn(&Arg) -> bool,
-) -> Vec<PathBuf> {
     let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
-    let args = described.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
-    args.filter(|arg| wanted(arg))
+    written(described, name, matches)
         .filter(|arg| !OUTPUTS.contains(&arg.get_id().as_str()) && arg.get_action().takes_values())
-        .filter(|arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
         .flat_map(|arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten())
         .map(PathBuf::from)
         .collect()
+}
+
+/// The arguments of a subcommand that the command line has, in the order of the help.
+fn written<'a>(
+    described: &'a Command,
+    name: &str,
+    matches: &ArgMatches,
+) -> impl Iterator<Item = &'a Arg> {
+    let args = described.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
+    args.filter(|arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
 }
 
 /// The command line: paths, then options in the order of the help.
@@ -44,10 +39,8 @@ pub(super) fn text(described: &Command, matches: &ArgMatches) -> String {
     let mut words = vec![described.get_name().to_owned()];
     let Some((name, matches)) = matches.subcommand() else { return words.remove(0) };
     words.push(name.to_owned());
-    let args = described.find_subcommand(name).into_iter().flat_map(Command::get_arguments);
-    let (paths, options): (Vec<&Arg>, Vec<&Arg>) = args
+    let (paths, options): (Vec<&Arg>, Vec<&Arg>) = written(described, name, matches)
         .filter(|arg| !SHOWN.contains(&arg.get_id().as_str()))
-        .filter(|arg| matches.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine))
         .partition(|arg| arg.is_positional());
     for arg in paths.into_iter().chain(options) {
         let flag = arg.get_long().map(|long| format!("--{long}"));

@@ -54,21 +54,14 @@ pub(super) fn a_folder(text: &str) -> Result<PathBuf, String> {
     }
 }
 
-/// A session file.
+/// One of the sessions in a file.
 #[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct FileArgs {
+pub(crate) struct SessionArgs {
     /// The session file (`-` is standard input).
     pub(crate) file: PathBuf,
     /// Format of the file, if it is not recognized.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
-}
-
-/// One of the sessions in a file.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct SessionArgs {
-    #[command(flatten)]
-    pub(crate) file: FileArgs,
     /// Id of the session, for files that hold several.
     #[arg(long, value_name = "ID")]
     pub(crate) session: Option<String>,
@@ -108,6 +101,19 @@ pub(crate) struct CorpusArgs {
     pub(crate) only_below: Vec<PathBuf>,
 }
 
+impl CorpusArgs {
+    /// The options that were given to leave sessions out.
+    pub(crate) fn selections(&self) -> Vec<&'static str> {
+        let options = [
+            ("--exclude", !self.exclude.is_empty()),
+            ("--agent", !self.agent.is_empty()),
+            ("--project", self.project.is_some()),
+            ("--since", self.since.is_some()),
+        ];
+        options.into_iter().filter_map(|(option, is)| is.then_some(option)).collect()
+    }
+}
+
 /// Where results are kept.
 #[derive(Clone, Debug, ClapArgs)]
 pub(crate) struct StoreArgs {
@@ -115,28 +121,6 @@ pub(crate) struct StoreArgs {
     /// folder by default, and `none` stores nothing.
     #[arg(long, value_name = "DIR|none", value_parser = a_folder)]
     pub(crate) store: Option<PathBuf>,
-}
-
-/// Where the output goes.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct OutArgs {
-    /// File to write; standard output by default.
-    #[arg(short, long, value_name = "FILE")]
-    out: Option<PathBuf>,
-}
-
-impl OutArgs {
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.out.as_deref()
-    }
-}
-
-/// The estimator that counts.
-#[derive(Clone, Debug, ClapArgs)]
-pub(crate) struct EstimatorArgs {
-    /// Estimator for all reported token counts, the same for every preset.
-    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
-    pub(crate) estimator: String,
 }
 
 /// A window. In a strategy file, 0 means none; here, leave `--window` out for that.
@@ -177,8 +161,9 @@ pub(crate) struct ModelArgs {
     /// Table of models instead of the embedded one (TOML).
     #[arg(long, value_name = "FILE")]
     pub(crate) models: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) estimator: EstimatorArgs,
+    /// Estimator for all reported token counts, the same for every preset.
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) estimator: String,
 }
 
 impl ModelArgs {

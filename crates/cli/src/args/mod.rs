@@ -13,19 +13,20 @@ mod trial;
 
 pub(crate) use audit::Audit;
 pub(crate) use command_line::quoted;
-pub(crate) use inputs::{CorpusArgs, EstimatorArgs, ModelArgs, OutArgs, SessionArgs, StoreArgs};
+pub(crate) use inputs::{CorpusArgs, ModelArgs, SessionArgs, StoreArgs};
 pub(crate) use mcp::Mcp;
 #[cfg(feature = "llm")]
 pub(crate) use probe::Forms;
 pub(crate) use probe::Probe;
 pub(crate) use search::{Recommend, SearchArgs, Tune};
+pub(crate) use serve::Serve;
 #[cfg(feature = "serve")]
-pub(crate) use serve::Budget;
-pub(crate) use serve::{Serve, TrialArgs};
+pub(crate) use serve::TrialArgs;
 pub(crate) use setup::Setup;
 pub(crate) use summaries::SummaryArgs;
 pub(crate) use trial::Trial;
 
+use crate::error::Error;
 use clap::{Args as ClapArgs, CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use foldback_replay::Reporting;
 use inputs::a_count;
@@ -37,7 +38,6 @@ use std::path::{Path, PathBuf};
 #[command(
     name = "foldback",
     version,
-    about = "Context compaction for LLM agents: compare strategies on recorded sessions, or compact one",
     after_help = "Try:\n  foldback compare --discover\n  foldback compare examples/sessions\n  foldback explain examples/sessions/price-lists-codex.jsonl\n  foldback compact session.jsonl --preset indexed-large --live --plan",
     max_term_width = 100
 )]
@@ -93,7 +93,7 @@ const EXIT_CODES: &str = "Exit codes:
   2  the input or the arguments can't be used; nothing is written";
 
 /// Options that `--help` explains and `-h` leaves out.
-const RARE: [&str; 17] = [
+const RARE: [&str; 16] = [
     "budget_usd",
     "cassette",
     "dry_run",
@@ -110,7 +110,6 @@ const RARE: [&str; 17] = [
     "record",
     "store",
     "strict",
-    "table",
 ];
 
 impl Args {
@@ -136,18 +135,16 @@ impl Args {
         let mut described = Self::described();
         let matches = described.try_get_matches_from_mut(given)?;
         let mut args = Self::from_arg_matches(&matches)?;
-        let quoted = match &mut args.command {
-            Command::Compare(compare) => {
-                compare.option_values = command_line::options(&described, &matches);
-                Some(&mut compare.command_line)
-            }
-            Command::Tune(tune) => Some(&mut tune.search.command_line),
-            _ => None,
-        };
-        if let Some(quoted) = quoted {
-            *quoted = command_line::text(&described, &matches);
-        }
         args.given = command_line::given(&described, &matches);
+        let quoted = command_line::text(&described, &matches);
+        match &mut args.command {
+            Command::Compare(compare) => {
+                compare.command_line = quoted;
+                compare.given.clone_from(&args.given);
+            }
+            Command::Tune(tune) => tune.search.command_line = quoted,
+            _ => {}
+        }
         Ok(args)
     }
 }
@@ -208,6 +205,16 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// A command with these options and paths, as on the command line.
+    pub(crate) fn parse(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Self, Error> {
+        let words = ["foldback", name].map(OsString::from);
+        let options = options.iter().map(OsString::from);
+        let paths = paths.iter().map(OsString::from);
+        let words = words.into_iter().chain(options).chain([OsString::from("--")]).chain(paths);
+        let args = Args::from_words(words).map_err(|error| Error::Usage(error.to_string()))?;
+        Ok(args.command)
+    }
+
     /// Where it is told to write.
     pub(crate) fn outputs(&self) -> Vec<&Path> {
         let (paths, out): (Vec<&Option<PathBuf>>, Option<&Path>) = match self {
@@ -221,10 +228,10 @@ impl Command {
             Self::Trial(args) => (args.files().to_vec(), None),
             Self::Probe(args) => (vec![&args.json, &args.html, &args.rows], args.requests()),
             Self::Tune(args) => (vec![&args.json, &args.out], None),
-            Self::Presets(args) => (vec![&args.out], None),
-            Self::Compact(args) => (Vec::new(), args.out.path()),
+            Self::Presets(Presets { out, .. })
+            | Self::Compact(Compact { out, .. })
+            | Self::Recommend(Recommend { out, .. }) => (vec![out], None),
             Self::Convert(args) => (Vec::new(), Some(&args.output)),
-            Self::Recommend(args) => (Vec::new(), args.out.path()),
             _ => (Vec::new(), None),
         };
         paths.into_iter().flatten().map(PathBuf::as_path).chain(out).collect()
@@ -290,9 +297,9 @@ pub(crate) struct Compare {
     /// The part of the command line that the results depend on.
     #[arg(skip)]
     pub(crate) command_line: String,
-    /// The values of options: the files among them are inputs, too.
+    /// All arguments but outputs: files that options name are inputs, too.
     #[arg(skip)]
-    pub(crate) option_values: Vec<PathBuf>,
+    pub(crate) given: Vec<PathBuf>,
 }
 
 impl Compare {
@@ -368,8 +375,9 @@ pub(crate) struct Compact {
     /// Format to write; the file's own by default.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) to: Option<String>,
-    #[command(flatten)]
-    pub(crate) out: OutArgs,
+    /// File to write; standard output by default.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
     /// Write the session over its own file: what is taken out is gone from it.
     #[arg(long, conflicts_with_all = ["out", "to", "show"])]
     pub(crate) in_place: bool,
@@ -451,8 +459,9 @@ pub(crate) struct Inspect {
     /// Format of the file, where it is not recognized.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) from: Option<String>,
-    #[command(flatten)]
-    pub(crate) estimator: EstimatorArgs,
+    /// Estimator for all reported token counts, the same for every preset.
+    #[arg(long, value_name = "ESTIMATOR", default_value = "o200k")]
+    pub(crate) estimator: String,
     /// Write all results as JSON (`-` is standard output).
     #[arg(long, value_name = "FILE")]
     pub(crate) json: Option<PathBuf>,

@@ -1,6 +1,6 @@
 //! The arguments of the commands that search for a configuration.
 
-use super::{CorpusArgs, ModelArgs, OutArgs, StoreArgs};
+use super::{CorpusArgs, ModelArgs, StoreArgs};
 use clap::Args as ClapArgs;
 use std::path::PathBuf;
 
@@ -50,8 +50,9 @@ pub(crate) struct Recommend {
     /// With --for: take out what --write wrote; the file is byte for byte what it was.
     #[arg(long, requires = "for_agent", conflicts_with = "write")]
     pub(crate) remove: bool,
-    #[command(flatten)]
-    pub(crate) out: OutArgs,
+    /// File to write; standard output by default.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]

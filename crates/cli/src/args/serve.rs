@@ -42,7 +42,7 @@ pub(crate) struct Serve {
     pub(crate) summarizer: Option<String>,
     /// Limit in US dollars for what summaries by a model cost until the proxy ends, 5 by default; `none` for no limit.
     #[arg(long, value_name = "USD", requires = "summarizer", value_parser = budget, allow_negative_numbers = true)]
-    pub(crate) budget_usd: Option<Budget>,
+    pub(crate) budget_usd: Option<f64>,
     /// Limits of the proxy itself (TOML): conversations, conversation_bytes, journals, body_bytes, connections.
     #[arg(long, value_name = "FILE.toml")]
     pub(crate) limits: Option<PathBuf>,
@@ -74,14 +74,10 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     first.ok_or_else(|| "takes an address with a port, such as 127.0.0.1:8787".to_owned())
 }
 
-/// A limit in US dollars, or none.
-#[cfg_attr(not(feature = "serve"), expect(dead_code, reason = "only the proxy reads it"))]
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Budget(pub(crate) Option<f64>);
-
-fn budget(text: &str) -> Result<Budget, String> {
+/// A limit in US dollars; infinite for none.
+fn budget(text: &str) -> Result<f64, String> {
     match text {
-        "none" => Ok(Budget(None)),
-        _ => dollars(text).map(|usd| Budget(Some(usd))).map_err(|why| format!("{why}, or none")),
+        "none" => Ok(f64::INFINITY),
+        _ => dollars(text).map_err(|why| format!("{why}, or none")),
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
         let Agent { title, version, note, .. } = agent;
         return output::print(&format!("{title} ({version})\n{note}\n"));
     }
-    let no_home = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
+    let no_home = || Error::usage("neither HOME nor USERPROFILE is set");
     let file = AgentFile::find(agent, &places::absolute).ok_or_else(no_home)?;
     if args.remove {
         let what = if write(&file, &[])? { "taken" } else { "nothing to take" };
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Recommend, name: &str) -> Result<(), Error> {
         Ok(Budget::Keep(share)) => share,
         Ok(Budget::Cost(_)) => {
             let why = "--budget: with --for it is the share of what the present settings keep; write `keep=0.95`";
-            return Err(Error::Usage(why.to_owned()));
+            return Err(Error::usage(why));
         }
         Err(why) => return Err(Error::Usage(format!("--budget {why}"))),
     };

@@ -5,8 +5,7 @@ use crate::args;
 use crate::details::SEVERAL;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::strategies::{self, contender};
-use crate::{input, output};
+use crate::{input, output, strategies};
 use foldback::Registry;
 use foldback_formats::{FORMATS, Session};
 use foldback_replay::audit::Audit;
@@ -26,7 +25,7 @@ pub(crate) fn run(mut args: args::Audit) -> Result<(), Error> {
     let registry = foldback::registry()?;
     let listed = Listed::new(&registry)?;
     let setup = strategies::setup(&registry, &args.model)?;
-    let preset = |name: &str| Ok::<_, Error>(contender(&registry, name, None)?.preset);
+    let preset = |name: &str| strategies::preset(&registry, name, None);
     let ours = preset(OURS)?;
     let mut replicas: BTreeMap<&str, Preset> = BTreeMap::new();
     for format in FORMATS {

@@ -22,12 +22,12 @@ pub(crate) fn run(args: &Check) -> Result<(), Error> {
         ));
     }
     if Experiment::is_one(&path, &text) {
-        let contenders = design::check(&registry, &args.file, &text)?;
+        let presets = design::check(&registry, &args.file, &text)?;
         return output::print(&format!(
-            "{path}: valid experiment with {contenders} presets and controls; run it with `foldback compare PATH --experiment {path}`\n"
+            "{path}: valid experiment with {presets} presets and controls; run it with `foldback compare PATH --experiment {path}`\n"
         ));
     }
-    let compiled = strategies::compile(&registry, &path)?;
+    let compiled = strategies::compile(&registry, &path, None)?;
     let strategy = &compiled.strategy;
     let stages: Vec<&str> = strategy
         .overflow

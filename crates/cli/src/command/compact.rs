@@ -4,7 +4,6 @@ use crate::args::{Compact, CompactText, CompactTime};
 use crate::asking::Answers;
 use crate::command::convert;
 use crate::error::Error;
-use crate::progress::Progress;
 use crate::summaries::Choice;
 use crate::{input, output, strategies};
 use foldback_core::conversation::{Conversation, Report, StageRole};
@@ -21,16 +20,16 @@ use foldback_report::{plan, render};
 use std::sync::Arc;
 
 pub(crate) fn run(args: &Compact) -> Result<(), Error> {
-    let file = &args.session.file.file;
+    let file = &args.session.file;
     // Lines that its agent appends meanwhile are not lost.
     let before = args.in_place.then(|| std::fs::read(file).ok()).flatten();
     match compact(args)? {
         Output::Message(text) => output::print(&text),
-        Output::Report(text) => output::report(args.out.path(), &text),
+        Output::Report(text) => output::report(args.out.as_deref(), &text),
         Output::Data { text, notes } => {
             match args.in_place {
                 true => output::write_over(file, before.as_deref(), &text)?,
-                false => output::write(args.out.path(), &text)?,
+                false => output::write(args.out.as_deref(), &text)?,
             }
             notes.iter().for_each(output::note);
             Ok(())
@@ -53,8 +52,8 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let registry = foldback::registry()?;
     let choice = args.summaries.summarizer.as_deref();
     let choice = choice.map(Choice::read).transpose()?;
-    let contender = strategies::contender(&registry, &args.preset, choice.as_ref())?;
-    let strategy = Arc::clone(&contender.preset.strategy);
+    let preset = strategies::preset(&registry, &args.preset, choice.as_ref())?;
+    let strategy = Arc::clone(&preset.strategy);
     let live = args.when == Some(CompactTime::Live);
     let manual = args.when == Some(CompactTime::Manual);
     let setup = strategies::setup(&registry, &args.model)?;
@@ -68,21 +67,12 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         None => foldback_formats::format(own)
             .map_err(|error| Error::Read { path: own.to_owned(), error })?,
     };
-    let answers = Answers::open(
-        &args.summaries,
-        std::slice::from_ref(&contender),
-        choice.as_slice(),
-        &setup,
-    )?;
+    let answers = Answers::open(&args.summaries, &[preset], &[], choice.as_slice(), &setup)?;
     let mut options = setup.options(&session, &strategy);
     options.validate = false;
-    options.completions = answers.as_ref().map(|answers| answers.model(0));
-    let progress = answers.as_ref().map(|answers| {
-        let progress = Progress::of_requests();
-        answers.show(&progress);
-        progress
-    });
-    let path = args.session.file.file.display().to_string();
+    options.completions = answers.model(0).map(|model| model as _);
+    let progress = answers.progress();
+    let path = args.session.file.display().to_string();
     let mut views = plan::Views::default();
     let folded = FailedReplay::caught(&path, &strategy.label(), || {
         if live && args.show == Some(CompactText::PlanJson) {
@@ -104,12 +94,12 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         !live || report.outcome.changed() || matches!(report.outcome, Outcome::Failed(_))
     };
     let reports: Vec<Report> = reports.into_iter().filter(has_news).collect();
-    if answers.is_some() {
+    if answers.asks() {
         for rule in conversation.invented() {
             output::note(format_args!("note: the summary forbids what no user named: {rule}"));
         }
     }
-    let happened = || match reports.is_empty() {
+    let happened = match reports.is_empty() {
         true => nothing(args, &conversation),
         false => plan::reports(&reports, &conversation),
     };
@@ -124,9 +114,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
             }
         }
     };
-    if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(Some(used(&conversation)), &idle)?
-    {
+    if let Some(counted) = answers.finish(Some(used(&conversation)), &idle)? {
         return Ok(Output::Message(counted));
     }
     if args.show == Some(CompactText::PlanJson) {
@@ -135,12 +123,9 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         return Ok(Output::Data { text, notes: Vec::new() });
     }
     if args.show == Some(CompactText::Plan) {
-        let text = match reports.is_empty() {
-            true => nothing(args, &conversation),
-            false => plan::reports(&reports, &conversation) + &plan::plans(&conversation),
-        };
+        let text = happened + &plan::plans(&conversation);
         let changed = reports.iter().any(|report| report.outcome.changed());
-        let stored = !live && !manual && answers.is_none();
+        let stored = !live && !manual && !answers.asks();
         let missed = match stored && !changed {
             true => FailedReplay::caught(&path, &strategy.label(), || {
                 on_the_way(&session, &strategy, &options)
@@ -174,7 +159,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let mut notes: Vec<String> = outcome.losses.iter().map(loss).collect();
     notes.extend(output::refused(format.id, &outcome.breaks));
     // The report goes to standard error, so that the session stays clean.
-    notes.push(happened().trim_end().to_owned());
+    notes.push(happened.trim_end().to_owned());
     Ok(Output::Data { text: outcome.text, notes })
 }
 

@@ -2,59 +2,42 @@
 
 use crate::args::{Compare, ComparisonText, PageSessions};
 use crate::design::{self, Planned};
-use crate::details::Compared;
+use crate::details::Computed;
 use crate::error::{Error, add_failed};
+use crate::groups::OTHERS;
 use crate::progress::Progress;
 use crate::strategies::Controls;
 use crate::{input, next, output, page, results};
 use foldback_replay::outcomes;
-use foldback_replay::{Comparison, Corpus, Preset, Reporting, Run, Store, parts};
+use foldback_replay::{Comparison, Preset, Reporting, Run, parts};
 use foldback_report::number::grouped;
 use foldback_report::{first, json, paper, rows, table};
-use std::path::Path;
-
-/// A comparison and its inputs.
-pub(crate) struct Computed {
-    pub(crate) comparison: Comparison,
-    pub(crate) store: Store,
-    corpus: Corpus,
-    planned: Planned,
-}
 
 /// Compares, and writes nothing.
 pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Error> {
     let folders = input::parts(&args.corpus)?;
-    let files = match folders.is_empty() {
-        true => Some(input::corpus(&args.corpus)?),
-        false => None,
-    };
-    let outcomes = match &args.outcomes {
-        Some(path) => {
-            let text = input::text(path)?;
-            Some((path, outcomes::read(&text).map_err(|error| outcome(path, error))?))
-        }
-        None => None,
-    };
+    let files = folders.is_empty().then(|| input::corpus(&args.corpus)).transpose()?;
+    let outcomes = args.outcomes.as_deref();
+    let rows = outcomes.map(|path| input::parsed(path, outcomes::read)).transpose()?;
     let registry = foldback::registry()?;
     let planned =
         design::plan(&registry, &args.design, args.prices.as_deref(), &args.summaries, controls)?;
     let Planned { experiment, presets, setup, answers, .. } = &planned;
     let reporting = Reporting { keep: args.keep, ..design::reporting(experiment, setup)? };
     // What is in parts is there already.
-    let mut store = results::store(&args.store, answers.is_some() || files.is_none())?;
+    let mut store = results::store(&args.store, answers.asks() || files.is_none())?;
     let corpus = match files {
         Some(corpus) => corpus,
         None => parts::read(folders, presets, setup, experiment.split, &mut store)
             .map_err(Error::Usage)?,
     };
     let progress = Progress::replays(corpus.sources.len(), presets.len());
-    if let Some(answers) = answers {
-        answers.show(&progress);
-    }
+    answers.show(&progress);
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let mut comparison = foldback_replay::compare(&corpus, presets, setup, reporting, run)?;
-    if let Some((path, rows)) = outcomes {
-        comparison.join_outcomes(&store, &rows).map_err(|error| outcome(path, error))?;
+    if let Some((path, rows)) = outcomes.zip(rows) {
+        let joined = comparison.join_outcomes(&store, &rows);
+        joined.map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?;
     }
     comparison.provenance.made_by(Some(args.command_line.clone()));
     if args.redact {
@@ -64,47 +47,32 @@ pub(crate) fn compute(args: &Compare, controls: Controls) -> Result<Computed, Er
     Ok(Computed { comparison, store, corpus, planned })
 }
 
-fn outcome(path: &Path, error: String) -> Error {
-    Error::Usage(format!("{}:{error}", path.display()))
-}
-
 pub(crate) fn run(args: &Compare) -> Result<(), Error> {
-    let rows = match &args.rows {
-        Some(path) => Some((path, rows::Format::from_path(path).map_err(Error::Rows)?)),
-        None => None,
-    };
+    let rows = output::rows_file(args.rows.as_ref())?;
     let pages = args.html.as_deref().filter(|_| args.reader.contains(&PageSessions::Beside));
     pages.map_or(Ok(()), page::has_folder)?;
-    let Computed { comparison, store, corpus, planned } = compute(args, controls(args))?;
+    let computed = compute(args, controls(args))?;
+    let Computed { comparison, store, planned, .. } = &computed;
     if let Some(path) = pages {
         page::check(path, comparison.corpus.sessions.len())?;
     }
-    let Planned { experiment, listed, presets, setup, answers } = planned;
-    if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(None, &|at| idle(&comparison, at))?
-    {
+    let Planned { experiment, listed, presets, answers, .. } = planned;
+    if let Some(counted) = answers.finish(None, &|at| idle(comparison, at))? {
         return output::print(&counted);
     }
     let mut failed = comparison.failed.clone();
     if let Some((path, format)) = rows {
-        output::write_with(Some(path), |out| rows::write(&comparison, &store, format, out))?;
+        output::write_with(Some(path), |out| rows::write(comparison, store, format, out))?;
     }
     if let Some(path) = &args.json {
-        output::write_with(Some(path), |out| json::write(&comparison, out))?;
+        output::write_with(Some(path), |out| json::write(comparison, out))?;
     }
     if let Some(path) = &args.manifest {
         let files = files_of(args)?;
-        output::write_with(Some(path), |out| json::write_manifest(&comparison, files, out))?;
+        output::write_with(Some(path), |out| json::write_manifest(comparison, files, out))?;
     }
     if let Some(path) = &args.html {
-        let compared = Compared {
-            comparison: &comparison,
-            corpus: &corpus,
-            presets: &presets,
-            setup: &setup,
-            store: &store,
-        };
-        add_failed(&mut failed, page::write(path, &compared, args)?);
+        add_failed(&mut failed, page::write(path, &computed, args)?);
         if !output::is_stdout(path) {
             output::note(format_args!("note: the page is {}", path.display()));
         }
@@ -118,28 +86,28 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
         Some(ComparisonText::Full) | None => None,
     };
     if let Some(form) = form {
-        output::write(None, &paper::table(&comparison, form))?;
+        output::write(None, &paper::table(comparison, form))?;
     } else if !named.any(|path| output::is_stdout(path)) {
-        let by_default = experiment.strategies.is_empty();
-        let others = by_default.then(|| listed.others()).flatten();
+        let others = experiment.strategies.is_empty().then_some(OTHERS);
         let named = listed.names_one(&experiment.strategies);
-        let text = text(&comparison, args, named, others.as_deref());
+        let text = text(comparison, args, named, others);
         let marks = output::Marks {
-            answer: first::answer(&comparison),
-            best: first::best(&comparison),
-            warnings: &first::notes(&comparison),
+            answer: first::answer(comparison),
+            best: first::best(comparison),
+            warnings: &first::notes(comparison),
         };
         output::screen(&text, &marks)?;
     }
-    tell_statistics(&presets);
-    results::tell(&store);
+    tell_statistics(presets);
+    results::tell(store);
     Error::of_replays(failed)
 }
 
 /// The files that options name, with the hashes of their contents.
 fn files_of(args: &Compare) -> Result<Vec<json::NamedFile>, Error> {
-    let files = args.option_values.iter().filter(|path| path.is_file());
-    files
+    let options = args.given.iter().filter(|path| !args.corpus.paths.contains(path));
+    options
+        .filter(|path| path.is_file())
         .map(|path| {
             let bytes =
                 std::fs::read(path).map_err(|error| Error::File { path: path.clone(), error })?;

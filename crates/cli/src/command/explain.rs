@@ -1,10 +1,10 @@
 //! `foldback explain`
 
-use crate::args::Explain;
+use crate::args::{Command, Explain};
 use crate::asking::Answers;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::progress::Progress;
+use crate::strategies::Controls;
 use crate::summaries::Choice;
 use crate::{input, next, output, strategies};
 use foldback_formats::session_file;
@@ -12,7 +12,6 @@ use foldback_replay::Preset;
 use foldback_replay::fault::FailedReplay;
 use foldback_replay::walk::{Detail, Track};
 use foldback_report::{Width, explain};
-use std::ffi::OsString;
 
 pub(crate) fn run(args: &Explain) -> Result<(), Error> {
     let (text, failed) = explained(args, output::width())?;
@@ -25,7 +24,7 @@ pub(crate) fn explained(
     args: &Explain,
     width: Width,
 ) -> Result<(String, Vec<FailedReplay>), Error> {
-    let file = &args.session.file.file;
+    let file = &args.session.file;
     if input::is_folder(file) && session_file(file).is_none() {
         return Err(Error::Usage(format!("{} is a folder; name a session file", file.display())));
     }
@@ -36,26 +35,18 @@ pub(crate) fn explained(
         true => vec![best(args, &mut failed)?],
         false => Listed::new(&registry)?.expand(&args.preset),
     };
-    let contender = |name: &String| strategies::contender(&registry, name, choice.as_ref());
-    let contenders = strategies::all(names.iter().map(contender))?;
     let setup = strategies::setup(&registry, &args.model)?;
-    for contender in &contenders {
-        strategies::check_window(&contender.preset.strategy, setup.limits)?;
-    }
+    let presets = strategies::usable(&registry, &names, choice.as_ref(), setup.limits)?;
     let (session, _) = input::session(&args.session, false)?;
-    let path = args.session.file.file.display().to_string();
+    let path = args.session.file.display().to_string();
     if session.calls() == 0 {
         return Err(Error::Usage(format!(
             "{path}: no model call is recorded in this session, so there is nothing to replay"
         )));
     }
-    let answers = Answers::open(&args.summaries, &contenders, choice.as_slice(), &setup)?;
-    let presets = crate::design::with_answers(contenders, answers.as_ref());
-    let progress = answers.as_ref().map(|answers| {
-        let progress = Progress::of_requests();
-        answers.show(&progress);
-        progress
-    });
+    let answers = Answers::open(&args.summaries, &presets, &[], choice.as_slice(), &setup)?;
+    let presets = crate::design::with_answers(presets, &answers);
+    let progress = answers.progress();
     let walk =
         setup.walk(&path, &session, &presets.iter().collect::<Vec<&Preset>>(), Detail::default());
     drop(progress);
@@ -69,9 +60,7 @@ pub(crate) fn explained(
             (folds, [first, ..]) => format!("{folds} folds; the first: {first}"),
         }
     };
-    if let Some(answers) = &answers
-        && let Some(counted) = answers.finish(None, &idle)?
-    {
+    if let Some(counted) = answers.finish(None, &idle)? {
         return Ok((counted, Vec::new()));
     }
     failed.extend(walk.failed());
@@ -80,18 +69,18 @@ pub(crate) fn explained(
 
 /// The preset that a comparison of this file recommends. Replays of the comparison that failed are added to `failed`.
 fn best(args: &Explain, failed: &mut Vec<FailedReplay>) -> Result<String, Error> {
-    let mut arguments = next::flags(&args.model)
-        .into_iter()
-        .filter_map(|(flag, value)| Some([flag.to_owned(), value?]))
-        .flatten()
-        .map(OsString::from)
-        .collect::<Vec<_>>();
-    let file = &args.session.file.file;
-    arguments.extend([OsString::from("--"), file.into()]);
-    let compared = crate::compare(arguments)
-        .map_err(|error| Error::Usage(error.trim_start_matches("error: ").trim_end().to_owned()))?;
-    let best = compared.comparison.best().map(|line| line.name().to_owned());
-    failed.extend(compared.comparison.failed);
+    let file = &args.session.file;
+    let flags = next::flags(&args.model).into_iter();
+    let flags = flags.filter_map(|(flag, value)| Some(format!("{flag}={}", value?)));
+    let options: Vec<String> = flags.chain(["--store=none".to_owned()]).collect();
+    let Command::Compare(compare) =
+        Command::parse("compare", &options, std::slice::from_ref(file))?
+    else {
+        return Err(Error::usage("no session was named"));
+    };
+    let comparison = super::compare::compute(&compare, Controls::All)?.comparison;
+    let best = comparison.best().map(|line| line.name().to_owned());
+    failed.extend(comparison.failed);
     best.ok_or_else(|| {
         Error::Usage(format!(
             "{}: no preset that is compared by default acts on this session; name one with --preset, or a smaller --window",

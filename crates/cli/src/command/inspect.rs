@@ -33,7 +33,7 @@ pub(crate) struct Inspection {
 impl Inspection {
     pub(crate) fn new(args: &Inspect) -> Result<Self, Error> {
         let registry = foldback::registry()?;
-        let estimator = strategies::estimator(&registry, &args.estimator.estimator)?;
+        let estimator = strategies::estimator(&registry, &args.estimator)?;
         match args.corpus.paths.as_slice() {
             [path] if !input::is_folder(path) && !args.corpus.discover => {
                 let sessions = file(args, path, &*estimator)?;
@@ -69,7 +69,7 @@ fn file(args: &Inspect, path: &Path, estimator: &dyn Estimator) -> Result<Vec<In
 /// The contents of many files, each read when its turn comes.
 fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Inspection, Error> {
     if args.from.is_some() {
-        return Err(Error::Usage("--from is the format of one file; name that one".to_owned()));
+        return Err(Error::usage("--from is the format of one file; name that one"));
     }
     let mut corpus = input::corpus(&args.corpus)?;
     // A file in a folder that is named, too, is looked at once.

@@ -7,7 +7,7 @@
 mod lines;
 
 use super::{compact, explain, inspect};
-use crate::args::{Args, Command, Mcp};
+use crate::args::{Command, Mcp};
 use crate::error::{Error, guarded};
 use crate::{folder, input, output, strategies};
 use foldback::Registry;
@@ -22,7 +22,6 @@ use rmcp::model::{CallToolResult, ContentBlock, Implementation, ServerCapabiliti
 use rmcp::{ServerHandler, ServiceExt as _, tool, tool_handler, tool_router};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -189,8 +188,8 @@ impl Sessions {
                 Some(path) => vec![allowed(&roots, path)?],
                 None => roots.to_vec(),
             };
-            let Command::Inspect(mut args) = parsed("inspect", &[], &paths)? else {
-                return Err(Error::Usage("no session was named".to_owned()));
+            let Command::Inspect(mut args) = Command::parse("inspect", &[], &paths)? else {
+                return Err(Error::usage("no session was named"));
             };
             args.corpus.only_below = roots.to_vec();
             Ok(inspect::Inspection::new(&args)?.text(output::width()))
@@ -270,7 +269,7 @@ impl Sessions {
         Parameters(PinArguments { text }): Parameters<PinArguments>,
     ) -> CallToolResult {
         answer(None, move || match text.trim() {
-            "" => Err(Error::Usage("there is no text to pin".to_owned())),
+            "" => Err(Error::usage("there is no text to pin")),
             _ => Ok("Pinned, where foldback compacts this conversation.".to_owned()),
         })
         .await
@@ -284,7 +283,7 @@ impl Sessions {
         Parameters(PinArguments { text }): Parameters<PinArguments>,
     ) -> CallToolResult {
         answer(None, move || match text.trim() {
-            "" => Err(Error::Usage("there is no text to unpin".to_owned())),
+            "" => Err(Error::usage("there is no text to unpin")),
             _ => Ok("Unpinned.".to_owned()),
         })
         .await
@@ -364,20 +363,10 @@ fn options(preset: &str, session: Option<String>, window: Option<u64>) -> Vec<St
     preset.into_iter().chain(session).chain(window).collect()
 }
 
-/// A command with these options, as on the command line.
-fn parsed(name: &str, options: &[String], paths: &[PathBuf]) -> Result<Command, Error> {
-    let words = ["foldback", name].map(OsString::from);
-    let options = options.iter().map(OsString::from);
-    let paths = paths.iter().map(OsString::from);
-    let words = words.into_iter().chain(options).chain([OsString::from("--")]).chain(paths);
-    let args = Args::from_words(words).map_err(|error| Error::Usage(error.to_string()))?;
-    Ok(args.command)
-}
-
 /// The output of a command.
 fn run_command(name: &str, options: &[String], paths: &[PathBuf]) -> Result<String, Error> {
     let width = output::width();
-    match parsed(name, options, paths)? {
+    match Command::parse(name, options, paths)? {
         Command::Explain(args) => explain::explained(&args, width).map(|(text, _)| text),
         Command::Compact(args) => Ok(match compact::compact(&args)? {
             compact::Output::Message(text)
@@ -394,10 +383,10 @@ fn conversation(path: &Path, given: &RecallArguments) -> Result<(Conversation, u
     let name = given.preset.as_deref().unwrap_or("none");
     let preset = presets(&registry, [name])?.join(",");
     let options = options(&preset, given.session.clone(), None);
-    let Command::Compact(args) = parsed("compact", &options, &[path.to_owned()])? else {
-        return Err(Error::Usage("no session was named".to_owned()));
+    let Command::Compact(args) = Command::parse("compact", &options, &[path.to_owned()])? else {
+        return Err(Error::usage("no session was named"));
     };
-    let strategy = strategies::contender(&registry, &args.preset, None)?.preset.strategy;
+    let strategy = strategies::preset(&registry, &args.preset, None)?.strategy;
     let setup = strategies::setup(&registry, &args.model)?;
     let (session, _) = input::session(&args.session, false)?;
     let options = setup.options(&session, &strategy);

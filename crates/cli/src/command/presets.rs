@@ -33,7 +33,7 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
             Some(preset) => preset.item.toml.to_owned(),
             None if name.ends_with(".toml") => input::text(Path::new(name))?,
             None => {
-                let compiled = strategies::compile(&registry, name)?;
+                let compiled = strategies::compile(&registry, name, None)?;
                 registry
                     .preset(&compiled.strategy.name)
                     .map_or(String::new(), |preset| preset.item.toml.to_owned())
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &Presets) -> Result<(), Error> {
         };
         return output::write(Some(path), &text);
     }
-    let compiled = strategies::compile(&registry, name)?;
+    let compiled = strategies::compile(&registry, name, None)?;
     output::print(&show(&compiled))
 }
 
@@ -51,7 +51,7 @@ fn list(registry: &Registry) -> Result<String, Error> {
     let listed = Listed::new(registry)?;
     let by_default = listed.expand(&[]);
     for name in listed.by_family() {
-        let compiled = strategies::compile(registry, name)?;
+        let compiled = strategies::compile(registry, name, None)?;
         let header = &compiled.header;
         let aliases =
             (!header.aliases.is_empty()).then(|| format!("also {}", header.aliases.join(", ")));
@@ -94,7 +94,7 @@ struct Line<'a> {
 
 fn as_json(registry: &Registry) -> Result<String, Error> {
     let names = Listed::new(registry)?.by_family();
-    let compiled = names.iter().map(|name| strategies::compile(registry, name));
+    let compiled = names.iter().map(|name| strategies::compile(registry, name, None));
     let compiled = compiled.collect::<Result<Vec<_>, _>>()?;
     let controls = strategies::unseen_controls()?;
     let mut lines: Vec<Line<'_>> = compiled

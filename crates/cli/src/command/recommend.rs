@@ -20,9 +20,7 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
     let budget =
         Budget::parse(&args.budget).map_err(|why| Error::Usage(format!("--budget {why}")))?;
     if args.search.model.model.is_none() && args.search.model.window.is_none() {
-        return Err(Error::Usage(
-            "name the model with --model, or a window with --window".to_owned(),
-        ));
+        return Err(Error::usage("name the model with --model, or a window with --window"));
     }
     let registry = foldback::registry()?;
     let prepared = prepare(&registry, &args.search)?;
@@ -71,10 +69,10 @@ pub(crate) fn run(args: &Recommend) -> Result<(), Error> {
         limits: setup.limits,
     };
     let text = recommend::file(&advice, &candidate.toml(header));
-    output::write(args.out.path(), &text)?;
+    output::write(args.out.as_deref(), &text)?;
     results::tell(&prepared.store);
     output::note(recommend::note(&advice));
-    let file = args.out.path().filter(|path| !output::is_stdout(path));
+    let file = args.out.as_deref().filter(|path| !output::is_stdout(path));
     let written = file.map_or_else(|| "The output".to_owned(), |path| path.display().to_string());
     let mut failed = tuned.failed();
     add_failed(&mut failed, walks_of_chosen.iter().flat_map(Walk::failed));

@@ -10,13 +10,13 @@ use foldback_replay::{Run, Store, parts};
 
 pub(crate) fn run(args: &Score) -> Result<(), Error> {
     let Some(folder) = results::named(&args.store) else {
-        return Err(Error::Usage("name a folder for the part with --store DIR".to_owned()));
+        return Err(Error::usage("name a folder for the part with --store DIR"));
     };
     let corpus = input::corpus(&args.corpus)?;
     let registry = foldback::registry()?;
     let Planned { experiment, presets, setup, answers, .. } =
         design::plan(&registry, &args.design, None, &args.summaries, Controls::All)?;
-    if answers.is_some() {
+    if answers.asks() {
         // Results of other answers have the same names.
         let cleaned = Store::clean(folder);
         match cleaned {
@@ -26,18 +26,13 @@ pub(crate) fn run(args: &Score) -> Result<(), Error> {
             _ => {}
         }
     }
-    let store = results::open(&args.store, false)?;
+    let store = results::store(&args.store, false)?;
     let progress = Progress::replays(corpus.sources.len(), presets.len());
-    if let Some(answers) = &answers {
-        answers.show(&progress);
-    }
+    answers.show(&progress);
     let run = Run { store: &store, progress: &|| progress.step(), strict: args.corpus.strict };
     let scored = parts::score(&corpus, &presets, &setup, experiment.split, run)?;
     drop(progress);
-    if let Some(answers) = &answers
-        && let Some(counted) =
-            answers.finish(None, &|_| "no session needed a summary".to_owned())?
-    {
+    if let Some(counted) = answers.finish(None, &|_| "no session needed a summary".to_owned())? {
         return output::print(&counted);
     }
     if let Some(why) = store.not_kept() {

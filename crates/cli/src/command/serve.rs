@@ -1,6 +1,6 @@
 //! `foldback serve`
 
-use crate::args::{Budget, Serve, TrialArgs};
+use crate::args::{Serve, TrialArgs};
 use crate::asking::prices;
 use crate::error::Error;
 use crate::summaries::Choice;
@@ -28,35 +28,32 @@ pub(crate) fn run(args: &Serve) -> Result<(), Error> {
         None => args.summarizer.as_deref().map(Choice::read).transpose()?,
     };
     if choice.as_ref().is_some_and(|choice| choice.recorded) {
-        return Err(Error::Usage(
-            "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive".to_owned(),
+        return Err(Error::usage(
+            "--summarizer recorded takes summaries of a recording, and a proxy has none; use extractive",
         ));
     }
     let budget = match (model, args.budget_usd, args.dry_run) {
         (Some(_), _, true) => {
-            return Err(Error::Usage(
-                "--dry-run asks no model; leave it out, or use --summarizer extractive".to_owned(),
+            return Err(Error::usage(
+                "--dry-run asks no model; leave it out, or use --summarizer extractive",
             ));
         }
         (None, Some(_), _) => {
-            return Err(Error::Usage(
-                "--budget-usd applies to models, and this summarizer asks none".to_owned(),
+            return Err(Error::usage(
+                "--budget-usd applies to models, and this summarizer asks none",
             ));
         }
-        (_, given, _) => given.unwrap_or(Budget(Some(SUMMARIES_USD))).0,
+        (_, given, _) => Some(given.unwrap_or(SUMMARIES_USD)).filter(|usd| usd.is_finite()),
     };
     let most = args.limits.as_deref().map(ProxyLimits::read).transpose()?.unwrap_or_default();
     let setup = strategies::setup(&registry, &args.model)?;
     let usage = |error: &dyn std::fmt::Display| Error::Usage(error.to_string());
     let mut settings = Settings::default();
-    let names = match &args.preset {
-        Some(preset) => std::slice::from_ref(preset),
-        None => &args.trial,
-    };
+    let names: Vec<String> = args.preset.iter().chain(&args.trial).cloned().collect();
     let TrialArgs { weights, seed, trial_file, no_guard } = &args.design;
     check_trial(&args.trial, weights)?;
     let preset = |name: &String| {
-        let preset = strategies::contender(&registry, name, choice.as_ref())?.preset;
+        let preset = strategies::preset(&registry, name, choice.as_ref())?;
         strategies::check_window(&preset.strategy, setup.limits)?;
         Ok(preset)
     };

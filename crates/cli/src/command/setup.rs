@@ -7,17 +7,16 @@ use crate::{output, places};
 use similar::TextDiff;
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) fn run(args: &Setup) -> Result<(), Error> {
-    let variable = |name: &str| places::absolute(name);
     let programs: Vec<PathBuf> = std::env::var_os("PATH")
         .map(|path| std::env::split_paths(&path).collect())
         .unwrap_or_default();
-    let is_installed = |host: &&Host| host.is_installed(&variable, &programs);
+    let is_installed = |host: &&Host| host.is_installed(&places::absolute, &programs);
     // Hooks are set up where they are named, and taken out with the rest.
     let may_be_set =
-        |host: &&Host| args.remove && host.folder(&variable).is_some_and(|it| it.is_dir());
+        |host: &&Host| args.remove && host.folder(&places::absolute).is_some_and(|it| it.is_dir());
     let hosts: Vec<&Host> = match args.hosts.is_empty() {
         false => named(&args.hosts)?,
         true => HOSTS.iter().filter(|host| is_installed(host) || may_be_set(host)).collect(),
@@ -34,13 +33,18 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
     let (mut refused, mut others) = (Vec::new(), Vec::new());
     for host in &hosts {
         let _ = writeln!(said, "{}", host.title);
-        let folder = host.folder(&variable);
-        match looked_at(host, folder.as_deref(), args, &changes, &written) {
+        let folder = host.folder(&places::absolute);
+        let change = match &folder {
+            _ if host.files.is_empty() => Ok(None),
+            Some(folder) => change(host, folder, &args.url, args.remove, &changes, &written),
+            None => Err(Error::usage("neither HOME nor USERPROFILE is set")),
+        };
+        match change {
             Ok(change) => {
                 let own =
                     folder.map_or_else(Vec::new, |folder| own(host, &folder, &args.url, &written));
-                said.push_str(&told(host, &change, &own, args));
-                changes.push(change);
+                said.push_str(&told(host, change.as_ref(), &own, args));
+                changes.extend(change);
                 others.push(*host);
             }
             Err(why) => {
@@ -50,11 +54,7 @@ pub(crate) fn run(args: &Setup) -> Result<(), Error> {
         }
     }
     output::print(&said)?;
-    let paths = changes.iter().filter_map(|change| match change {
-        Change::Text { path, .. } => Some(path),
-        Change::None => None,
-    });
-    let count = paths.collect::<BTreeSet<_>>().len();
+    let count = changes.iter().map(|change| &change.path).collect::<BTreeSet<_>>().len();
     if args.write || args.remove {
         for change in &changes {
             make(change, args.remove, &mut written)?;
@@ -99,22 +99,6 @@ fn way_out(others: &[&Host], args: &Setup) -> String {
     }
 }
 
-/// The change to the settings file of a host.
-fn looked_at(
-    host: &Host,
-    folder: Option<&Path>,
-    args: &Setup,
-    earlier: &[Change],
-    written: &SetupRecord,
-) -> Result<Change, Error> {
-    if host.files.is_empty() {
-        return Ok(Change::None);
-    }
-    let unknown = || Error::Usage("neither HOME nor USERPROFILE is set".to_owned());
-    let folder = folder.ok_or_else(unknown)?;
-    change(host, folder, &args.url, args.remove, earlier, written)
-}
-
 fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
     let host = |name: &String| {
         let unknown = || Error::Usage(format!("no host is called {name}; known are {}", names()));
@@ -125,8 +109,8 @@ fn named(given: &[String]) -> Result<Vec<&'static Host>, Error> {
 
 /// A host's needs, or the change to its file, in words.
 /// `own` are the members that somebody else wrote alike.
-fn told(host: &Host, change: &Change, own: &[String], args: &Setup) -> String {
-    if let Change::Text { path, before, after, .. } = change {
+fn told(host: &Host, change: Option<&Change>, own: &[String], args: &Setup) -> String {
+    if let Some(Change { path, before, after, .. }) = change {
         let (before, after) =
             (before.as_deref().unwrap_or_default(), after.as_deref().unwrap_or_default());
         let name = path.display().to_string();
@@ -164,7 +148,7 @@ pub(super) fn make(change: &Change, remove: bool, written: &mut SetupRecord) -> 
 }
 
 fn write(change: &Change) -> Result<(), Error> {
-    let Change::Text { path, before, after, .. } = change else { return Ok(()) };
+    let Change { path, before, after, .. } = change;
     let fail = |error| Error::File { path: path.clone(), error };
     // A link is kept, also one to a file that is not there.
     let file = output::behind_links(path).map_err(fail)?;

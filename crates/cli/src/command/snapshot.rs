@@ -3,7 +3,7 @@
 use crate::args::Snapshot;
 use crate::error::Error;
 use crate::groups::Listed;
-use crate::{folder, input, output, strategies};
+use crate::{files, folder, input, output, strategies};
 use foldback_core::render;
 use foldback_core::strategy::Strategy;
 use foldback_formats::Session;
@@ -75,7 +75,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
             files.push(path.clone());
             continue;
         }
-        for source in folder::sources(path) {
+        for source in folder::sources(path, &[]) {
             match source {
                 Source::File(path) | Source::Copying { path, .. } => files.push(path),
                 Source::Unreadable { path, reason } => {
@@ -86,7 +86,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         }
     }
     match files.is_empty() {
-        true => Err(Error::Usage("the folders hold no session file".to_owned())),
+        true => Err(Error::usage("the folders hold no session file")),
         false => Ok(files),
     }
 }
@@ -105,15 +105,6 @@ fn name(path: &Path, several: Option<&Session>, strategy: &Strategy) -> String {
     format!("{}{id}.{}.{ENDING}", safe(&stem(path)), safe(&strategy.name))
 }
 
-/// The bytes of a file; `None` if it does not exist.
-fn there(path: &Path) -> Result<Option<Vec<u8>>, Error> {
-    match std::fs::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::File { path: path.to_owned(), error }),
-    }
-}
-
 /// The text of a snapshot. Git may have given it the line ends of another system.
 fn kept(there: &[u8]) -> String {
     String::from_utf8_lossy(there).replace("\r\n", "\n")
@@ -128,7 +119,7 @@ fn is_snapshot(text: &str) -> bool {
 fn update(made: BTreeMap<PathBuf, String>) -> Result<(), Error> {
     let (count, mut changed) = (made.len(), Vec::new());
     for (path, text) in made {
-        let there = there(&path)?;
+        let there = files::there(&path)?;
         let kept = there.as_deref().map(kept);
         if kept.as_ref().is_some_and(|kept| !is_snapshot(kept)) {
             let why = "is no snapshot; move it away, or name another folder with --out";
@@ -158,7 +149,7 @@ fn check(made: &BTreeMap<PathBuf, String>) -> Result<(), Error> {
     let (mut differ, mut missing) = (0, Vec::new());
     for (path, now) in made {
         let shown = path.display().to_string();
-        match there(path)?.as_deref().map(kept) {
+        match files::there(path)?.as_deref().map(kept) {
             None => missing.push(shown),
             Some(kept) if kept == *now => {}
             Some(kept) => {

@@ -14,7 +14,7 @@ use foldback_replay::tune::{
 };
 use foldback_replay::{Corpus, Preset, Reporting, Run, Setup, Store};
 use foldback_report::tune;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let registry = foldback::registry()?;
@@ -24,9 +24,10 @@ pub(crate) fn run(args: &Tune) -> Result<(), Error> {
     let limits = prepared.setup.limits;
     strategies::check_window(&strategy.strategy, limits)?;
     let search = Search::choose(&ranges, usize::from(args.points));
+    let fail = |error| Error::File { path: PathBuf::from(&args.preset), error };
     // A file that is extended is found wherever the new one is written.
     let extends = match args.preset.ends_with(".toml") {
-        true => absolute(Path::new(&args.preset))?,
+        true => std::path::absolute(&args.preset).map_err(fail)?.display().to_string(),
         false => strategy.strategy.name.clone(),
     };
     let (candidates, rejected) = with_options(|options| {
@@ -75,7 +76,7 @@ fn write(
         let Some(best) = best else {
             let why =
                 "--out: nothing in any view was needed, so no configuration is better than another";
-            return Err(Error::Usage(why.to_owned()).after(tuned.failed()));
+            return Err(Error::usage(why).after(tuned.failed()));
         };
         let name = format!("{}-tuned", best.of);
         let header = Header { name: &name, ..Header::default() };
@@ -153,7 +154,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
             estimator: setup.measure.id().to_string(),
             ..Reporting::default()
         },
-        store: results::open(&args.store, false)?,
+        store: results::store(&args.store, false)?,
         strict: args.corpus.strict,
         controls,
         setup,
@@ -163,8 +164,7 @@ pub(super) fn prepare(registry: &Registry, args: &SearchArgs) -> Result<Prepared
 /// All controls but the clairvoyant ones, no compaction first.
 pub(super) fn controls(registry: &Registry, listed: &Listed) -> Result<Vec<Preset>, Error> {
     let none = ["none".to_owned()];
-    let all = strategies::presets(registry, listed, &none, Controls::All, None)?.into_iter();
-    let mut controls: Vec<Preset> = all.map(|contender| contender.preset).collect();
+    let mut controls = strategies::presets(registry, listed, &none, Controls::All, None)?;
     controls.retain(|preset| {
         preset.strategy.kind == Kind::Control && !matches!(preset.made, RequestSource::Seeing(_))
     });
@@ -179,12 +179,6 @@ pub(super) fn with_options<T>(compile: impl FnOnce(Options<'_>) -> T) -> T {
     };
     let env = |name: &str| std::env::var(name).ok();
     compile(Options { read_file: Some(&read), env: Some(&env) })
-}
-
-fn absolute(path: &Path) -> Result<String, Error> {
-    let absolute =
-        std::path::absolute(path).map_err(|error| Error::File { path: path.to_owned(), error })?;
-    Ok(absolute.display().to_string())
 }
 
 impl From<TuneError> for Error {

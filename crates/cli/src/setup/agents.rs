@@ -84,11 +84,11 @@ impl<'a> AgentFile<'a> {
             };
             with(&*settings, self.path.clone(), remove, earlier)
         };
-        let out = (!before.is_empty()).then(|| change(&before, true, &[])).transpose()?;
-        let out = out.filter(|change| *change != Change::None);
+        let out = (!before.is_empty()).then(|| change(&before, true, &[])).transpose()?.flatten();
         let all: Vec<(String, Value)> = all.into_iter().collect();
         let new = (!values.is_empty()).then(|| change(&all, false, out.as_slice()));
-        Ok((out, new.transpose()?))
+        let new = new.transpose()?.flatten();
+        Ok((out, new))
     }
 }
 

@@ -22,11 +22,6 @@ impl Members<'_> {
         tree
     }
 
-    /// The places where these values stand in a text.
-    pub(super) fn there(&self, text: &str) -> Vec<String> {
-        self.members(text, true).into_iter().map(|(place, _)| place).collect()
-    }
-
     /// The member at a place of which the first names exist, as it is written. What it needs around it is on one line, so
     /// that it can't be taken for one in an object that was there.
     fn member(&self, in_empty: bool, place: &[&str], depth: usize) -> String {

@@ -15,23 +15,20 @@ pub(crate) use hosts::{HOSTS, Host, Needs, names};
 pub(crate) use written::SetupRecord;
 
 use crate::error::Error;
+use crate::files::there;
 use block::Block;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
 /// The change that setting up or undoing makes to a file.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Change {
-    /// The file needs no change.
-    None,
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
     /// Its text before (`None`: there is no file) and after.
-    Text {
-        path: PathBuf,
-        before: Option<String>,
-        after: Option<String>,
-        /// The members that are written or taken out.
-        members: Vec<(String, Value)>,
-    },
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+    /// The members that are written or taken out.
+    members: Vec<(String, Value)>,
 }
 
 /// Why a file is left alone.
@@ -63,7 +60,7 @@ fn existing(files: impl Iterator<Item = PathBuf> + Clone) -> Option<PathBuf> {
     found.or_else(|| files.last())
 }
 
-/// The change to the file of a host in a folder, after the `before` changes.
+/// The change to the file of a host in a folder, after earlier changes; `None` if it needs none.
 pub(crate) fn change(
     host: &Host,
     folder: &Path,
@@ -71,8 +68,8 @@ pub(crate) fn change(
     remove: bool,
     earlier: &[Change],
     written: &SetupRecord,
-) -> Result<Change, Error> {
-    let Some(path) = file(host, folder) else { return Ok(Change::None) };
+) -> Result<Option<Change>, Error> {
+    let Some(path) = file(host, folder) else { return Ok(None) };
     match (&host.needs, host.members(url)) {
         (_, Some(mut members)) => {
             if remove {
@@ -81,7 +78,7 @@ pub(crate) fn change(
             with(&members, path, remove, earlier)
         }
         (Needs::Lines(lines), _) => with(&Block::of_provider(lines, url), path, remove, earlier),
-        _ => Ok(Change::None),
+        _ => Ok(None),
     }
 }
 
@@ -92,7 +89,9 @@ pub(crate) fn own(host: &Host, folder: &Path, url: &str, written: &SetupRecord) 
     };
     members.0.retain(|(place, value)| !written.has(&path, &place.join("."), value));
     match read(&path) {
-        Ok(Some(text)) => members.there(&text),
+        Ok(Some(text)) => {
+            members.members(&text, true).into_iter().map(|(place, _)| place).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -102,13 +101,9 @@ fn with(
     path: PathBuf,
     remove: bool,
     earlier: &[Change],
-) -> Result<Change, Error> {
-    let changed = earlier.iter().rev().find_map(|change| match change {
-        Change::Text { path: its, after, .. } if *its == path => Some(after.clone()),
-        _ => None,
-    });
-    let before = match changed {
-        Some(after) => after,
+) -> Result<Option<Change>, Error> {
+    let before = match earlier.iter().rev().find(|change| change.path == path) {
+        Some(change) => change.after.clone(),
         None => read(&path)?,
     };
     let (text, new) = (before.as_deref(), settings.new_file());
@@ -118,13 +113,8 @@ fn with(
         (false, text) => settings.set(text.unwrap_or(new)).map_err(|why| refused(&path, &why))?,
     };
     let members = settings.members(text.unwrap_or(new), remove);
-    Ok(match done {
-        None => Change::None,
-        Some(after) => {
-            let after = (!remove || after != new).then_some(after);
-            Change::Text { path, before, after, members }
-        }
-    })
+    let after = done.map(|after| (!remove || after != new).then_some(after));
+    Ok(after.map(|after| Change { path, before, after, members }))
 }
 
 /// The text of a file; `None` if there is none.
@@ -133,13 +123,8 @@ fn read(path: &Path) -> Result<Option<String>, Error> {
     if std::fs::metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(refused(path, "it is no regular file"));
     }
-    match std::fs::read(path) {
-        Ok(bytes) => {
-            String::from_utf8(bytes).map(Some).map_err(|_| refused(path, "it is not UTF-8"))
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Error::File { path: path.to_owned(), error }),
-    }
+    let text = there(path)?.map(String::from_utf8).transpose();
+    text.map_err(|_| refused(path, "it is not UTF-8"))
 }
 
 fn refused(path: &Path, why: &str) -> Error {

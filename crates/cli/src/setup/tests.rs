@@ -12,11 +12,9 @@ fn host(name: &str) -> &'static Host {
 /// Does what a change says, and remembers it.
 fn done(change: &Change, remove: bool, written: &mut SetupRecord) {
     written.note(change, remove);
-    if let Change::Text { path, after, .. } = change {
-        match after {
-            Some(after) => std::fs::write(path, after).unwrap(),
-            None => std::fs::remove_file(path).unwrap(),
-        }
+    match &change.after {
+        Some(after) => std::fs::write(&change.path, after).unwrap(),
+        None => std::fs::remove_file(&change.path).unwrap(),
     }
 }
 
@@ -34,18 +32,18 @@ fn there_and_back(name: &str, file: &str, before: Option<&str>) -> Result<String
             |error: Error| error.to_string().rsplit('/').next().unwrap_or_default().to_owned();
         super::change(host, folder.path(), URL, remove, &[], written).map_err(short)
     };
-    assert_eq!(change(true, &written)?, Change::None, "nothing is there to be removed");
-    done(&change(false, &written)?, false, &mut written);
+    assert_eq!(change(true, &written)?, None, "nothing is there to be removed");
+    done(&change(false, &written)?.unwrap(), false, &mut written);
     let set = read().unwrap();
     assert_ne!(Some(&*set), before);
-    assert_eq!(change(false, &written)?, Change::None, "it is set up");
-    done(&change(true, &written)?, true, &mut written);
+    assert_eq!(change(false, &written)?, None, "it is set up");
+    done(&change(true, &written)?.unwrap(), true, &mut written);
     assert_eq!(read().as_deref(), before, "byte for byte");
-    assert_eq!(change(true, &written)?, Change::None);
+    assert_eq!(change(true, &written)?, None);
     // The same, as the user's own: it is set up, and nothing is foldback's.
     if matches!(host.needs, Needs::Members(_)) {
         std::fs::write(&path, &set).unwrap();
-        assert!([false, true].iter().all(|remove| change(*remove, &written) == Ok(Change::None)));
+        assert!([false, true].iter().all(|remove| change(*remove, &written) == Ok(None)));
         assert!(!own(host, folder.path(), URL, &written).is_empty());
     }
     Ok(set)
@@ -193,7 +191,7 @@ fn what_was_changed_since_stays_or_is_said() {
     let mut written = SetupRecord::default();
     let mut make = |host: &Host, url: &str, remove| {
         let change = change(host, folder.path(), url, remove, &[], &written).unwrap();
-        done(&change, remove, &mut written);
+        change.iter().for_each(|change| done(change, remove, &mut written));
     };
     let read = || std::fs::read_to_string(&path).unwrap();
 
@@ -253,7 +251,7 @@ fn hosts_of_one_file_are_set_up_and_taken_out_in_any_order() {
             for (hosts, remove) in [(*set, false), (unset, true)] {
                 let changes = hosts.into_iter().fold(Vec::new(), |mut changes, host| {
                     let next = change(host, folder.path(), URL, remove, &changes, &written);
-                    changes.push(next.unwrap());
+                    changes.extend(next.unwrap());
                     changes
                 });
                 changes.iter().for_each(|change| done(change, remove, &mut written));
@@ -296,7 +294,7 @@ fn settings_of_agents_are_written_and_taken_out_byte_for_byte() {
                 let setup = |remove, record: &mut SetupRecord| {
                     if let (Some(host), Some(_)) = (host, setup_first) {
                         let change = change(host, folder, URL, remove, &[], record).unwrap();
-                        done(&change, remove, record);
+                        change.iter().for_each(|change| done(change, remove, record));
                     }
                 };
                 if setup_first == Some(true) {

@@ -2,6 +2,7 @@
 
 use super::Change;
 use crate::error::Error;
+use crate::files::{folder_of, place, there};
 use crate::results;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -42,16 +43,12 @@ impl SetupRecord {
             lock.lock().map_err(fail)?;
             written.kept = Some((path.clone(), lock));
         }
-        match std::fs::read(&path) {
-            Ok(bytes) => {
-                written.files = serde_json::from_slice(&bytes).map_err(|error| {
-                    let way_out =
-                        "delete it; what setup wrote until now then has to be taken out by hand";
-                    Error::Usage(format!("{}: {error}; {way_out}", path.display()))
-                })?;
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => return Err(fail(error)),
+        if let Some(bytes) = there(&path)? {
+            written.files = serde_json::from_slice(&bytes).map_err(|error| {
+                let way_out =
+                    "delete it; what setup wrote until now then has to be taken out by hand";
+                Error::Usage(format!("{}: {error}; {way_out}", path.display()))
+            })?;
         }
         Ok(written)
     }
@@ -71,9 +68,8 @@ impl SetupRecord {
 
     /// A change was made.
     pub(crate) fn note(&mut self, change: &Change, removed: bool) {
-        let Change::Text { path, members, .. } = change else { return };
-        let of_file = self.files.entry(name(path)).or_default();
-        for (place, value) in members {
+        let of_file = self.files.entry(name(&change.path)).or_default();
+        for (place, value) in &change.members {
             match removed {
                 true => drop(of_file.remove(place)),
                 false => drop(of_file.insert(place.clone(), value.clone())),
@@ -86,8 +82,7 @@ impl SetupRecord {
     pub(crate) fn keep(&self) -> Result<(), Error> {
         let Some((path, _)) = &self.kept else { return Ok(()) };
         let fail = |error| Error::File { path: path.clone(), error };
-        let folder = path.parent().unwrap_or(Path::new("."));
-        let mut file = tempfile::NamedTempFile::new_in(folder).map_err(fail)?;
+        let mut file = tempfile::NamedTempFile::new_in(folder_of(path)).map_err(fail)?;
         let text = serde_json::to_string_pretty(&self.files)?;
         file.write_all(text.as_bytes()).map_err(fail)?;
         file.persist(path).map_err(|error| fail(error.error))?;
@@ -97,8 +92,5 @@ impl SetupRecord {
 
 /// A settings file under one name, whichever link leads to it and whether it is there or not.
 fn name(file: &Path) -> String {
-    let folder = file.parent().and_then(|folder| folder.canonicalize().ok());
-    let name = file.file_name().map(PathBuf::from).unwrap_or_default();
-    let file = folder.map_or_else(|| file.to_owned(), |folder| folder.join(name));
-    file.display().to_string()
+    place(file).unwrap_or_else(|_| file.to_owned()).display().to_string()
 }

@@ -1,6 +1,7 @@
 //! Asks the questions of a session under every view of it.
 
 use crate::args::{Forms, Probe};
+use crate::asking::runtime;
 use crate::error::Error;
 use foldback::live::{recall::Recall, tools};
 use foldback::llm::Questioner;
@@ -164,12 +165,6 @@ impl Sitting<'_> {
     pub(super) fn size(&self, request: &CompletionRequest, from: usize) -> u64 {
         request.turns[from..].iter().map(|turn| self.setup.measure.text(&turn.text)).sum()
     }
-}
-
-/// The runtime that requests are sent on.
-pub(super) fn runtime() -> Result<tokio::runtime::Runtime, Error> {
-    let built = tokio::runtime::Builder::new_current_thread().enable_all().build();
-    built.map_err(|error| Error::Usage(format!("can't create a runtime: {error}")))
 }
 
 /// The outcome that an error gives a question; `None` for an error that has nothing to do with the question.

@@ -1,6 +1,7 @@
 //! Asks how likely the recorded actions are under every view of a session.
 
-use super::ask::{Arm, Shows, Sitting, runtime, without};
+use super::ask::{Arm, Shows, Sitting, without};
+use crate::asking::runtime;
 use crate::error::{Error, add_failed};
 use foldback::llm::likelihood::Likelihood;
 use foldback_formats::Session;

@@ -16,7 +16,6 @@ use foldback_formats::Session;
 use foldback_replay::Source;
 use foldback_replay::corpus::Skipped;
 use foldback_replay::fault::FailedReplay;
-use foldback_replay::parallel::in_parallel;
 use foldback_replay::probe::figures::{RECALL, Row};
 use foldback_replay::probe::{Moment, Own, Question, likelihood as likely, questions};
 use foldback_report::html;
@@ -35,11 +34,8 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let rows = output::rows_file(args.rows.as_ref())?;
     let asks_nothing = args.form == Forms::Likelihood;
     check(args)?;
-    let own = match &args.questions {
-        Some(path) => Own::read(&input::text(path)?)
-            .map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?,
-        None => Own::default(),
-    };
+    let own = args.questions.as_deref().map(|path| input::parsed(path, Own::read));
+    let own = own.transpose()?.unwrap_or_default();
     let registry = foldback::registry()?;
     let setup = strategies::setup(&registry, &args.model)?;
     let window = setup.models.find(&args.ask).map(|model| model.context);
@@ -55,33 +51,28 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         questioner.map_err(|invalid| Error::Usage(format!("{}: {}", args.ask, invalid.message)))?;
     let summaries = args.summaries.summarizer.as_deref().map(Choice::read).transpose()?;
     let names = Listed::new(&registry)?.expand(&args.preset);
-    let contender = |name: &String| strategies::contender(&registry, name, summaries.as_ref());
-    let contenders = strategies::all(names.iter().map(contender))?;
-    for contender in &contenders {
-        strategies::check_window(&contender.preset.strategy, setup.limits)?;
-    }
+    let presets = strategies::usable(&registry, &names, summaries.as_ref(), setup.limits)?;
     let corpus = input::corpus(&args.corpus)?;
-    let presets = contenders.len();
     let mut labels: Vec<String> = Vec::new();
-    for contender in &contenders {
-        let label = contender.preset.strategy.label();
+    for preset in &presets {
+        let label = preset.strategy.label();
         let with_recall = args.recall.map(|_| format!("{label}{RECALL}"));
         labels.extend([label].into_iter().chain(with_recall));
     }
     labels.extend([FULL, NOTHING].map(str::to_owned));
     let choices: Vec<Choice> = summaries.into_iter().chain([model.clone()]).collect();
-    let (models, asked) =
-        Models::open(args, contenders, &labels, questioner.asks(), &choices, &setup)?;
+    let (models, presets) =
+        Models::open(args, presets, &labels, questioner.asks(), &choices, &setup)?;
     let of_preset = |preset| {
         let without = (Shows::Preset(preset), None);
         [without].into_iter().chain(args.recall.map(|times| (Shows::Preset(preset), Some(times))))
     };
-    let shows = asked.iter().take(presets).flat_map(of_preset);
+    let shows = presets.iter().flat_map(of_preset);
     let shows = shows.chain([(Shows::Full, None), (Shows::Nothing, None)]);
     let arm = |(at, (label, (shows, recall))): (usize, (&String, _))| Arm {
         label: label.clone(),
         shows,
-        model: models.model(presets + at),
+        model: models.model(presets.len() + at),
         recall,
     };
     let arms: Vec<Arm<'_>> = labels.iter().zip(shows).enumerate().map(arm).collect();
@@ -90,17 +81,10 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
     let progress = Progress::new(corpus.sources.len(), "files", what);
     models.show(&progress);
     let sitting = Sitting { args, setup: &setup, questioner: &questioner, arms: &arms };
-    let of_source = |source: &Source| {
-        let found = findings(source, args, &own, &sitting);
-        progress.step();
-        found
-    };
-    let found = in_parallel(&corpus.sources, of_source);
-    drop(progress);
+    let ask = |_: &Source, path, session: &Session| findings(path, session, args, &own, &sitting);
+    let (found, skipped) = input::made_of_sessions(&corpus, progress, ask)?;
     let mut all = Findings::default();
-    for one in found {
-        all.add(one?);
-    }
+    found.into_iter().for_each(|one| all.add(one));
     if let Some(at) = args.at.filter(|at| *at >= all.calls && all.calls > 0) {
         return Err(Error::Usage(format!(
             "--at {at}: the longest session has {} calls, and the first is 0",
@@ -111,7 +95,13 @@ pub(crate) fn run(args: &Probe) -> Result<(), Error> {
         output::print(&counted)?;
         return Error::of_replays(all.failed);
     }
-    all.tell();
+    for Skipped { path, reason } in &skipped {
+        output::note(format_args!("note: {path} is left out: {reason}"));
+    }
+    if all.without > 0 {
+        let without = all.without;
+        output::note(format_args!("note: sessions without a question or that call: {without}"));
+    }
     if let Some(path) = args.requests() {
         let lines = models.exported();
         if lines.is_empty() {
@@ -179,12 +169,11 @@ fn nothing_asked() -> Error {
     Error::Usage(format!("nothing could be asked: {why}"))
 }
 
-/// Answers from some files, and what was left out.
+/// Answers about some sessions.
 #[derive(Default)]
 struct Findings {
     rows: Vec<Row>,
     likely: Vec<likely::Row>,
-    skipped: Vec<Skipped>,
     failed: Vec<FailedReplay>,
     /// Calls of the longest session.
     calls: usize,
@@ -196,65 +185,38 @@ impl Findings {
     fn add(&mut self, more: Self) {
         self.rows.extend(more.rows);
         self.likely.extend(more.likely);
-        self.skipped.extend(more.skipped);
         self.failed.extend(more.failed);
         self.calls = self.calls.max(more.calls);
         self.without += more.without;
     }
-
-    /// Reports what is left out.
-    fn tell(&self) {
-        for Skipped { path, reason } in &self.skipped {
-            output::note(format_args!("note: {path} is left out: {reason}"));
-        }
-        if self.without > 0 {
-            let without = self.without;
-            output::note(format_args!("note: sessions without a question or that call: {without}"));
-        }
-    }
 }
 
-/// Asks about the sessions of a file.
+/// Asks about a session.
 fn findings(
-    source: &Source,
+    path: String,
+    session: &Session,
     args: &Probe,
     own: &Own,
     sitting: &Sitting<'_>,
 ) -> Result<Findings, Error> {
-    let mut found = Findings::default();
-    let sessions = match source.sessions() {
-        Ok(sessions) => sessions,
-        Err(failure) => {
-            let path = source.name();
-            let reason = failure.skips(|| path.clone())?;
-            found.skipped.push(Skipped { path, reason });
-            return Ok(found);
+    input::strict(&path, &session.warnings, args.corpus.strict)?;
+    let mut found = Findings { calls: session.calls(), ..Findings::default() };
+    let cluster = session.cluster.as_deref().unwrap_or(&path);
+    if args.form == Forms::Likelihood {
+        found.likely = sitting.likely(&path, cluster, session, &mut found.failed)?;
+        found.without = usize::from(found.likely.is_empty());
+        return Ok(found);
+    }
+    let asked = moment(session, args.at).map(|moment| {
+        let mut asked: Vec<Question> = questions(&moment, args.count);
+        asked.extend(own.about(&path, &moment));
+        (moment, asked)
+    });
+    match asked.filter(|(_, asked)| !asked.is_empty()) {
+        Some((moment, asked)) => {
+            found.rows = sitting.rows(&path, cluster, &moment, &asked, &mut found.failed)?;
         }
-    };
-    let many = sessions.len() > 1;
-    for session in &sessions {
-        let path = source.path_of(&session.id, many);
-        input::strict(&path, &session.warnings, args.corpus.strict)?;
-        found.calls = found.calls.max(session.calls());
-        let cluster = session.cluster.as_deref().unwrap_or(&path);
-        if args.form == Forms::Likelihood {
-            let rows = sitting.likely(&path, cluster, session, &mut found.failed)?;
-            found.without += usize::from(rows.is_empty());
-            found.likely.extend(rows);
-            continue;
-        }
-        let asked = moment(session, args.at).map(|moment| {
-            let mut asked: Vec<Question> = questions(&moment, args.count);
-            asked.extend(own.about(&path, &moment));
-            (moment, asked)
-        });
-        match asked.filter(|(_, asked)| !asked.is_empty()) {
-            Some((moment, asked)) => {
-                let rows = sitting.rows(&path, cluster, &moment, &asked, &mut found.failed)?;
-                found.rows.extend(rows);
-            }
-            None => found.without += 1,
-        }
+        None => found.without = 1,
     }
     Ok(found)
 }

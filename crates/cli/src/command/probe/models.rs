@@ -6,7 +6,6 @@ use crate::asking::Answers;
 use crate::error::Error;
 use crate::input;
 use crate::progress::Progress;
-use crate::strategies::Contender;
 use crate::summaries::Choice;
 use foldback::llm::Watch;
 use foldback::llm::batch::{Export, Import};
@@ -17,18 +16,18 @@ use std::sync::Arc;
 /// The models that answer questions and write summaries.
 pub(super) struct Models {
     /// Answers to strategies, and to questions that are sent.
-    answers: Option<Answers>,
+    answers: Answers,
     /// The model of a batch: it has the answers, or collects the requests.
     given: Option<Arc<Watch>>,
     export: Arc<Export>,
 }
 
 impl Models {
-    /// Opens what the flags select. Gives the presets as well, each with its model, if it asks one; behind them is one for
-    /// the questions under each label.
+    /// Opens what the flags select. Gives the presets as well, each with its model, if it asks one; behind theirs is one for the
+    /// questions under each label.
     pub(super) fn open(
         args: &Probe,
-        mut contenders: Vec<Contender>,
+        presets: Vec<Preset>,
         labels: &[String],
         asks: Asks,
         choices: &[Choice],
@@ -37,39 +36,27 @@ impl Models {
         let export = Arc::new(Export::default());
         let given: Option<Arc<dyn Model>> = match &args.batch {
             Some(_) if args.requests().is_some() => Some(Arc::clone(&export) as _),
-            Some(path) => {
-                let read = Import::read(&input::text(path)?);
-                let read =
-                    read.map_err(|error| Error::Usage(format!("{}:{error}", path.display())))?;
-                Some(Arc::new(read))
-            }
+            Some(path) => Some(Arc::new(input::parsed(path, Import::read)?)),
             None => None,
         };
-        if given.is_none() {
-            for label in labels {
-                contenders.push(questions(label, &asks)?);
-            }
-        }
-        let answers = Answers::open(&args.summaries, &contenders, choices, setup)?;
-        let presets = crate::design::with_answers(contenders, answers.as_ref());
+        let sent = labels.iter().filter(|_| given.is_none());
+        let sent: Vec<(String, Asks)> =
+            sent.map(|label| (format!("questions: {label}"), asks.clone())).collect();
+        let answers = Answers::open(&args.summaries, &presets, &sent, choices, setup)?;
+        let presets = crate::design::with_answers(presets, &answers);
         let given = given.map(|model| Arc::new(Watch::new(model)));
         Ok((Self { answers, given, export }, presets))
     }
 
     /// The model that answers, by the place among presets and labels.
     pub(super) fn model(&self, at: usize) -> Arc<dyn Model> {
-        match (&self.given, &self.answers) {
-            (Some(given), _) => Arc::clone(given) as _,
-            (None, Some(answers)) => answers.model(at),
-            // This model gets no request: questions go to one of the others.
-            (None, None) => Arc::clone(&self.export) as _,
-        }
+        let given = self.given.as_ref().map(|given| Arc::clone(given) as _);
+        // The last one gets no request: questions go to one of the others.
+        given.or_else(|| self.answers.model(at)).unwrap_or_else(|| Arc::clone(&self.export) as _)
     }
 
     pub(super) fn show(&self, progress: &Progress) {
-        if let Some(answers) = &self.answers {
-            answers.show(progress);
-        }
+        self.answers.show(progress);
     }
 
     /// The text to print instead of a result after a dry run; an error if something was not answered.
@@ -78,22 +65,11 @@ impl Models {
         if let Some((error, unanswered)) = unanswered {
             return Err(Error::Model { error, unanswered });
         }
-        let idle = |_| "it had nothing to ask".to_owned();
-        self.answers.as_ref().map_or(Ok(None), |answers| answers.finish(None, &idle))
+        self.answers.finish(None, &|_| "it had nothing to ask".to_owned())
     }
 
     /// The requests that were not sent.
     pub(super) fn exported(&self) -> Vec<String> {
         self.export.lines()
     }
-}
-
-/// The questions under a label, as one who asks a model: for the key, the price and the count.
-fn questions(label: &str, asks: &Asks) -> Result<Contender, Error> {
-    let name = format!("questions: {label}");
-    let mut document = foldback::Document::parse("questions", "[estimator]\nuse = \"chars\"\n")?;
-    document.root.set("name", foldback::config::Node::from_value("questions", name.clone().into()));
-    let options = foldback::Options { read_file: None, env: None };
-    let compiled = foldback::config::compile(&foldback::registry()?, document, options)?;
-    Ok(Contender { preset: Preset::new(compiled.strategy, name), asked: vec![asks.clone()] })
 }
