@@ -34,7 +34,7 @@ pub(crate) struct Recommend {
     /// Budget to meet: `keep=0.95`, or `cost=0.7`.
     ///
     /// `keep=0.95`: at least that share of what later calls refer to and only tool results and user messages had said is
-    /// kept. `cost=0.7`: a bill of at most 70 % of the base, which is the bill as recorded where that is known. Exit code 1 if
+    /// kept. `cost=0.7`: a net bill of at most 70 % of the base, which is the bill as recorded where that is known. Exit code 1 if
     /// the budget does not hold on the sessions held out for the check.
     #[arg(long, value_name = "BUDGET", default_value = "keep=0.95")]
     pub(crate) budget: String,
