@@ -20,7 +20,6 @@ pub use binding::Binding;
 pub use cost::FoldCost;
 
 use crate::fault::{FailedReplay, caught};
-use crate::judge::availability::Availability;
 use crate::judge::cost::{ServiceTerms, held};
 use crate::judge::request::Probe;
 use crate::judge::spent;
@@ -227,12 +226,11 @@ fn folded(
         false => cuts.iter().map(|cut| (cut.after, None)).collect(),
     };
     let options = ReplayOptions { validate: false, ..setup.options(session, &preset.strategy) };
-    let mut availability = Availability::new(Arc::clone(index));
     let mut tracer = Tracer::new(Arc::clone(index), detail);
     let mut binding = BindingProbe::new(index, cuts);
-    let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut tracer, &mut binding];
+    let mut probes: [&mut dyn Probe; 2] = [&mut tracer, &mut binding];
     let replay = replay_forced(session, index, &preset.strategy, &options, &forced, &mut probes);
-    let track = tracer.finish(&replay, &availability.finish());
+    let track = tracer.finish(&replay);
     let bill = bill.replay(&replay);
     let costs = bill.folds(cuts, &replay.firings);
     let results = own.then(|| Results::new(index));
