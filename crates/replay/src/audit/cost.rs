@@ -10,7 +10,6 @@ use super::cuts::Cut;
 use crate::judge::cost::{HitShare, NamedTerms, Priced, SummaryCall, output_of};
 use crate::judge::measures::Firing;
 use crate::number::total;
-use crate::rows::study::summary_calls;
 use crate::run::drive::Replay;
 use crate::run::setup::Setup;
 use foldback_core::log::{Message, Usage};
@@ -91,8 +90,8 @@ impl Bill<'_> {
 impl ReplayBill<'_> {
     /// What each compaction cost; `None` where nothing was folded.
     pub(super) fn folds(&self, cuts: &[Cut<'_>], firings: &[Firing]) -> Vec<Option<FoldCost>> {
-        let asked = summary_calls(&self.replay.summary_inputs, firings);
-        let prices = self.priced.cost(&asked).summaries;
+        let asked = &self.replay.summary_calls;
+        let prices: Vec<f64> = self.priced.summaries(asked).collect();
         let mut out = vec![None; cuts.len()];
         for firing in firings {
             let (call, reclaimed) = (firing.call, firing.reclaimed());
@@ -166,6 +165,6 @@ impl ReplayBill<'_> {
         };
         let call = cut.call;
         let asked = SummaryCall { call, input_tokens, shared_tokens, output_tokens, idle_ms: None };
-        (total(self.priced.cost(&[asked]).summaries.into_iter()), true)
+        (total(self.priced.summaries(&[asked])), true)
     }
 }

@@ -20,14 +20,14 @@ pub use binding::Binding;
 pub use cost::FoldCost;
 
 use crate::fault::{FailedReplay, caught};
-use crate::judge::cost::{ServiceTerms, held};
+use crate::judge::cost::held;
 use crate::judge::request::Probe;
 use crate::judge::spent;
 use crate::parallel::in_parallel;
 use crate::read::index::Index;
 use crate::run::drive::{ReplayOptions, replay_forced};
 use crate::run::forced::ForcedFold;
-use crate::run::setup::{Preset, Setup};
+use crate::run::setup::{Preset, Setup, service_terms};
 use crate::run::walk::{Detail, NeedKind, Tracer, Track, Walk};
 use again::Results;
 use binding::BindingProbe;
@@ -173,9 +173,8 @@ impl Setup {
             return Ok(audit);
         }
         let index = Arc::new(Index::new(session));
-        let (hour, at_ms) = (session.hour_share(), session.began());
-        let asked = ServiceTerms { hour, at_ms, ..ServiceTerms::default() };
-        let terms = self.own(session.model.as_deref(), asked).ok_or("no model has a price")?;
+        let own = self.own(session.model.as_deref(), service_terms(session));
+        let terms = own.ok_or("no model has a price")?;
         let held = if self.model.is_some() { Vec::new() } else { held(session) };
         let log = session.log().cloned().enumerate();
         let answers: Vec<_> = log.filter(|(_, message)| message.is_answer()).collect();

@@ -1,6 +1,6 @@
 //! Drives a conversation through a recorded session and measures every request.
 
-use crate::judge::cost::{RequestLog, call_of, start_of};
+use crate::judge::cost::{RequestLog, SummaryCall, call_of, start_of};
 use crate::judge::measures::{Firing, Firings};
 use crate::judge::request::{Probe, Request, show};
 use crate::judge::reread::{Reader, Readers};
@@ -49,19 +49,6 @@ pub struct ReplayOptions {
     pub completions: Option<Arc<dyn Model>>,
 }
 
-/// A request for a summary, as it is billed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SummaryInput {
-    /// Number of the call that came next.
-    pub call: usize,
-    /// Its tokens.
-    pub input_tokens: u64,
-    /// Tokens that the request before had, too.
-    pub shared_tokens: u64,
-    /// Milliseconds after the request before, if it was sent at the idle moment.
-    pub idle_ms: Option<i64>,
-}
-
 /// What a replay gave.
 #[derive(Clone, Debug)]
 pub struct Replay {
@@ -75,9 +62,9 @@ pub struct Replay {
     pub reports: Vec<(usize, Report)>,
     /// The requests, for their bill.
     pub requests: RequestLog,
-    /// The requests for summaries, taken or not: number of the call that came next, and input tokens
-    /// (see [`crate::run::asked`]).
-    pub summary_inputs: Vec<SummaryInput>,
+    /// The requests for summaries, taken or not, as they are billed: for what was asked (see [`crate::run::asked`]). Where a replay
+    /// reads what is in view, what was written is with the first of those before a call.
+    pub summary_calls: Vec<SummaryCall>,
     /// The conversation as the last message left it.
     pub conversation: Conversation,
     /// Its meter of the measuring estimator.
@@ -188,7 +175,7 @@ pub(crate) struct Driver<'s> {
     clock: Arc<FixedClock>,
     ids: Arc<CountingIds>,
     asked: Arc<AskedInputs>,
-    summary_inputs: Vec<SummaryInput>,
+    summary_calls: Vec<SummaryCall>,
     meter: MeterId,
     session: &'s Session,
     /// What the provider counts of a request, for usage after a fold: the provider counts whatever is sent.
@@ -254,7 +241,7 @@ impl<'s> Driver<'s> {
             clock,
             ids: Arc::default(),
             asked: Arc::new(AskedInputs::new(Arc::clone(&options.measure))),
-            summary_inputs: Vec::new(),
+            summary_calls: Vec::new(),
             meter,
             session,
             scale: OnceCell::new(),
@@ -478,9 +465,9 @@ impl<'s> Driver<'s> {
                 }
                 false => (tokens, 0),
             };
-            SummaryInput { call, input_tokens, shared_tokens, idle_ms }
+            SummaryCall { call, input_tokens, shared_tokens, output_tokens: 0, idle_ms }
         });
-        self.summary_inputs.extend(asked);
+        self.summary_calls.extend(asked);
         self.note(reports);
     }
 
@@ -642,7 +629,15 @@ impl<'s> Driver<'s> {
         self.inherited.extend(findings.inherited.iter().map(key));
     }
 
-    pub(crate) fn finish(self) -> Replay {
+    pub(crate) fn finish(mut self) -> Replay {
+        let firings = self.firings.finish();
+        for firing in firings.iter().filter(|firing| firing.summaries > 0) {
+            let at = self.summary_calls.partition_point(|asked| asked.call < firing.call);
+            let asked = self.summary_calls.get_mut(at).filter(|asked| asked.call == firing.call);
+            if let Some(asked) = asked {
+                asked.output_tokens = firing.summary_tokens;
+            }
+        }
         let metrics = SessionMetrics::new(
             &self.rows,
             *self.conversation.counters(),
@@ -652,10 +647,10 @@ impl<'s> Driver<'s> {
         Replay {
             rows: self.rows,
             metrics,
-            firings: self.firings.finish(),
+            firings,
             reports: self.reports,
             requests: self.requests,
-            summary_inputs: self.summary_inputs,
+            summary_calls: self.summary_calls,
             conversation: self.conversation,
             meter: self.meter,
         }
@@ -766,7 +761,7 @@ mod tests {
             assert_eq!(at_idle(&listed), expected, "{pause} s");
             assert!(at_idle(&replayed(false)).is_empty(), "{pause} s");
             let asked: Vec<_> =
-                listed.summary_inputs.iter().map(|asked| (asked.call, asked.idle_ms)).collect();
+                listed.summary_calls.iter().map(|asked| (asked.call, asked.idle_ms)).collect();
             let wait = lifetime.unwrap_or(300) as i64 * 800;
             let expected: Vec<_> = expected.iter().map(|call| (*call, Some(wait))).collect();
             assert_eq!(asked, expected, "{pause} s");

@@ -31,16 +31,15 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     };
     let mut rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     let summaries = summaries(facts, &rows);
-    let turns: Vec<usize> = rows.iter().map(|row| row.turn).collect();
     let held: Vec<_> = facts.calls.iter().map(|call| call.held).collect();
     let items = Items {
         log: &requests(facts, &rows),
         held: &held,
-        turns: &turns,
+        rows: &rows,
         timed: facts.session.timed,
         summaries: &summaries,
     };
-    let bills = bills(&items, terms.iter());
+    let bills = bills(&items, terms);
     count_summaries(&mut rows, &summaries);
     let marks = facts.session.boundaries.max(facts.session.recorder.unmarked.len());
     Record {

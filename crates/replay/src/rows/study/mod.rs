@@ -20,7 +20,6 @@ mod score;
 mod tests;
 
 pub use bill::Compaction;
-pub(crate) use bill::summary_calls;
 pub use bill::{Bill, Billed, Bills, Pauses, RereadBill};
 pub(crate) use common::Common;
 pub(crate) use context::Context;
