@@ -7,7 +7,7 @@ use foldback_core::frame::Segment;
 use foldback_core::log::{Message, Usage};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
-use foldback_stages::estimator::{Calibration, Fit, Observation};
+use foldback_stages::estimator::Observation;
 use serde::{Deserialize, Serialize};
 
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
@@ -135,43 +135,6 @@ pub(crate) fn is_headless(session: &Session) -> bool {
     let Some((first, later)) = requests.split_first() else { return false };
     let besides = first.saturating_sub(bytes / LEAST_BYTES);
     later.iter().any(|later| *later < besides)
-}
-
-/// A calibration that grows with the replay: it knows the calls up to now and no more.
-#[derive(Clone, Debug, Default)]
-pub struct Running {
-    /// Estimate of the un-compacted log up to now, frame included.
-    log: u64,
-    fit: Fit,
-}
-
-impl Running {
-    /// A calibration for a session whose recorded frame weighs so much.
-    pub(crate) fn new(frame: u64) -> Self {
-        Self { log: frame, ..Self::default() }
-    }
-
-    /// A message of the log was appended, of so many tokens.
-    pub fn append(&mut self, tokens: u64) {
-        self.log += tokens;
-    }
-
-    /// A call's usage became known; `estimate` is what [`Running::log`] was when it was sent.
-    pub fn call(&mut self, estimate: u64, usage: u64) {
-        if usage > 0 {
-            self.fit.add(Observation::new(estimate, usage));
-        }
-    }
-
-    /// Estimate of the un-compacted log up to now.
-    pub fn log(&self) -> u64 {
-        self.log
-    }
-
-    /// The calibration on what is known now.
-    pub(crate) fn calibration(&self) -> Calibration {
-        self.fit.calibration().unwrap_or_default()
-    }
 }
 
 /// What the recorded usage told of the provider's cache so far. Some strategies do not count every class of it.

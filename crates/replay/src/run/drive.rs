@@ -4,7 +4,7 @@ use crate::judge::cost::{RequestLog, SummaryCall, call_of, start_of};
 use crate::judge::measures::{Firing, Firings};
 use crate::judge::request::{Probe, Request, show};
 use crate::judge::reread::{Reader, Readers};
-use crate::read::calibrate::{self, RecordedCache, Running, faithful_until, unrecorded};
+use crate::read::calibrate::{self, RecordedCache, faithful_until, unrecorded};
 use crate::read::index::{Index, RepeatedRead, Tracker};
 use crate::read::recorder::{Recorded, RecordedSummaries};
 use crate::read::scale::Scale;
@@ -25,6 +25,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::validity::{Dialect, Monitor, Violation};
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_formats::Session;
+use foldback_stages::estimator::{Fit, Observation};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -180,11 +181,13 @@ pub(crate) struct Driver<'s> {
     session: &'s Session,
     /// What the provider counts of a request, for usage after a fold: the provider counts whatever is sent.
     scale: OnceCell<Option<Scale>>,
-    /// The same by the strategy's own estimator, where the recording does not tell.
-    own: Running,
-    cache: RecordedCache,
-    /// The un-compacted log by that estimator when the latest request was sent.
+    /// The same by the strategy's own estimator, where the recording does not tell: by the calls up to now and no more.
+    own: Fit,
+    /// The un-compacted log up to now by that estimator, frame included.
     log_tokens: u64,
+    cache: RecordedCache,
+    /// The same when the latest request was sent.
+    sent_log_tokens: u64,
     /// Up to where the requests have followed the conversation.
     sent: Cursor,
     requests: RequestLog,
@@ -245,9 +248,10 @@ impl<'s> Driver<'s> {
             meter,
             session,
             scale: OnceCell::new(),
-            own: Running::new(recorded_frame),
+            own: Fit::default(),
+            log_tokens: recorded_frame,
             cache: RecordedCache::default(),
-            log_tokens: 0,
+            sent_log_tokens: 0,
             sent: Cursor::default(),
             requests: RequestLog::default(),
             tracker,
@@ -446,7 +450,7 @@ impl<'s> Driver<'s> {
             self.clock.advance(time);
         }
         let pos = self.conversation.append(Arc::clone(message));
-        self.own.append(self.conversation.meter(MeterId::OWN).appended(pos));
+        self.log_tokens += self.conversation.meter(MeterId::OWN).appended(pos);
     }
 
     async fn at(&mut self, moment: Moment, signals: Signals) {
@@ -533,7 +537,7 @@ impl<'s> Driver<'s> {
         self.requests.send(&self.conversation, &delta, self.meter, call);
         let cached = self.requests.requests().last().map_or(0, |request| request.kept_tokens);
         let decision_tokens = self.conversation.tokens();
-        self.log_tokens = self.own.log();
+        self.sent_log_tokens = self.log_tokens;
         self.request_tokens =
             self.recorded_frame + self.conversation.meter(MeterId::OWN).view_tokens();
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
@@ -590,7 +594,7 @@ impl<'s> Driver<'s> {
         let counted = recorded.filter(Usage::has_input);
         self.cache.look(counted);
         if let (Some(usage), false) = (counted, behind_boundary) {
-            self.own.call(self.log_tokens, usage.input_total());
+            self.own.add(Observation::new(self.sent_log_tokens, usage.input_total()));
         }
         let folded = self.conversation.view().is_folded() || self.added > 0;
         if let (Some(usage), false, false) = (counted, folded, behind_boundary) {
@@ -607,7 +611,7 @@ impl<'s> Driver<'s> {
             self.rows.last().map_or((0, 0), |row| (row.input_tokens, row.cache_read));
         let input = match scale {
             Some(scale) => scale.request(sent),
-            None => self.own.calibration().request(self.request_tokens),
+            None => self.own.calibration().unwrap_or_default().request(self.request_tokens),
         };
         let usage = Usage { output, ..self.cache.divide(input, same, sent) };
         UsageReading { usage, source: UsageSource::Synthesised }

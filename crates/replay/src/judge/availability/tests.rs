@@ -364,9 +364,9 @@ fn real_sessions_without_compaction_lose_nothing() {
             crate::replay_with(&session, &index, &strategy, &options, &mut [&mut probe]);
             let findings = probe.finish();
             let mut frr = Share::default();
-            findings.calls.iter().for_each(|call| frr.add(call.frr()));
+            findings.calls.iter().for_each(|call| frr += call.frr());
             let mut epr = Share::default();
-            findings.calls.iter().for_each(|call| epr.add(call.edits));
+            findings.calls.iter().for_each(|call| epr += call.edits);
             let file = path.display();
             if preset == "none" {
                 assert_eq!(frr.kept, frr.needed, "{file}");

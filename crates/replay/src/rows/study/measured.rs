@@ -7,7 +7,7 @@ use super::inaction;
 use super::record::{Knowledge, Record, Summaries};
 use crate::judge::availability::Availability;
 use crate::judge::cost::{HitShare, held};
-use crate::judge::measures::Measures;
+use crate::judge::measures::SummaryProbe;
 use crate::judge::request::Probe;
 use crate::judge::reread::{CHANCE, Sources};
 use crate::read::index::Index;
@@ -73,7 +73,7 @@ pub(super) fn replay(
         ..setup.options(session, strategy)
     };
     let mut availability = Availability::new(Arc::clone(&shared.index));
-    let mut measures = Measures::new(Arc::clone(&shared.index));
+    let mut measures = SummaryProbe::new(Arc::clone(&shared.index));
     let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
     // A control that sees what comes does not see what would be read; a model would be asked for other summaries; of other
     // controls no screen may show it.

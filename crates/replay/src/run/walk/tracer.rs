@@ -12,6 +12,7 @@ use foldback_core::guard::Guards;
 use foldback_core::log::Origin;
 use foldback_core::moment::Moment;
 use foldback_core::view::{EditKind, Place, Pos};
+use indexmap::IndexSet;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -41,10 +42,9 @@ pub(crate) struct Tracer {
     /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
     known: HashMap<(String, String), usize>,
     standing: Vec<usize>,
-    texts: HashMap<String, usize>,
     steps: Vec<ViewStep>,
     written: Vec<WrittenMessage>,
-    shown: Vec<String>,
+    shown: IndexSet<String>,
     stuck: Option<usize>,
 }
 
@@ -60,10 +60,9 @@ impl Tracer {
             forgotten: Vec::new(),
             known: HashMap::new(),
             standing: Vec::new(),
-            texts: HashMap::new(),
             steps: Vec::new(),
             written: Vec::new(),
-            shown: Vec::new(),
+            shown: IndexSet::new(),
             stuck: None,
         }
     }
@@ -96,7 +95,7 @@ impl Tracer {
             fault: None,
             steps: self.steps,
             written: self.written,
-            shown: self.shown,
+            shown: self.shown.into_iter().collect(),
         }
     }
 
@@ -215,18 +214,8 @@ impl Tracer {
         Look {
             state,
             tokens: meter.shown(Place::Item(pos)),
-            shown: text.map(|text| self.intern(text)),
+            shown: text.map(|text| self.shown.insert_full(one_line(text, SHOWN).0).0),
         }
-    }
-
-    fn intern(&mut self, text: &str) -> usize {
-        let (text, _) = one_line(text, SHOWN);
-        if let Some(known) = self.texts.get(&text) {
-            return *known;
-        }
-        self.shown.push(text.clone());
-        self.texts.insert(text, self.shown.len() - 1);
-        self.shown.len() - 1
     }
 }
 
