@@ -8,7 +8,6 @@
 
 use super::cuts::Cut;
 use crate::judge::cost::{HitShare, NamedTerms, Priced, SummaryCall, output_of};
-use crate::judge::measures::Firing;
 use crate::number::total;
 use crate::run::drive::Replay;
 use crate::run::setup::Setup;
@@ -89,11 +88,11 @@ impl Bill<'_> {
 
 impl ReplayBill<'_> {
     /// What each compaction cost; `None` where nothing was folded.
-    pub(super) fn folds(&self, cuts: &[Cut<'_>], firings: &[Firing]) -> Vec<Option<FoldCost>> {
+    pub(super) fn folds(&self, cuts: &[Cut<'_>]) -> Vec<Option<FoldCost>> {
         let asked = &self.replay.summary_calls;
         let prices: Vec<f64> = self.priced.summaries(asked).collect();
         let mut out = vec![None; cuts.len()];
-        for firing in firings {
+        for firing in &self.replay.firings {
             let (call, reclaimed) = (firing.call, firing.reclaimed());
             // Of several at one place, the last is what the next request sends.
             let Some(at) = cuts.iter().rposition(|cut| cut.call == call) else { continue };

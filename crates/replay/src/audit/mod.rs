@@ -19,7 +19,7 @@ pub use again::ReadAgain;
 pub use binding::Binding;
 pub use cost::FoldCost;
 
-use crate::fault::{FailedReplay, caught};
+use crate::fault::FailedReplay;
 use crate::judge::cost::held;
 use crate::judge::request::Probe;
 use crate::judge::spent;
@@ -184,9 +184,10 @@ impl Setup {
         let all: Vec<&Preset> = [&recorder].into_iter().chain(presets.iter().copied()).collect();
         let folded = in_parallel(&all, |preset| {
             let own = std::ptr::eq(*preset, &recorder);
-            caught(|| folded(&bill, &index, &walk, preset, &cuts, own, detail))
+            let work = || folded(&bill, &index, &walk, preset, &cuts, own, detail);
+            FailedReplay::caught(path, &preset.strategy.label(), work)
         });
-        for (preset, folded) in all.iter().zip(folded) {
+        for folded in folded {
             match folded {
                 Ok((track, folds)) => {
                     walk.tracks.push(track);
@@ -197,10 +198,7 @@ impl Setup {
                         }
                     }
                 }
-                Err(fault) => {
-                    let (session, preset) = (path.into(), preset.strategy.label());
-                    audit.failed.push(FailedReplay { session, preset, fault });
-                }
+                Err(failed) => audit.failed.push(failed),
             }
         }
         audit.walk = shown.is_some().then_some(walk);
@@ -231,7 +229,7 @@ fn folded(
     let replay = replay_forced(session, index, &preset.strategy, &options, &forced, &mut probes);
     let track = tracer.finish(&replay);
     let bill = bill.replay(&replay);
-    let costs = bill.folds(cuts, &replay.firings);
+    let costs = bill.folds(cuts);
     let results = own.then(|| Results::new(index));
     let folds = cuts.iter().zip(costs).zip(binding.found).map(|((cut, cost), [rules, tasks])| {
         let modelled = cost.unwrap_or_default();

@@ -52,7 +52,7 @@ fn edited(index: &Index, log: &[Arc<Message>]) -> Vec<Candidate> {
     };
     // A file that was both is asked for once.
     let mut questions: Vec<Candidate> = ends(&edits).map(question).collect();
-    questions.dedup_by(|a, b| a.expected == b.expected);
+    questions.dedup_by(|a, b| a.question.expected == b.question.expected);
     questions
 }
 

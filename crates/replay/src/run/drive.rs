@@ -122,9 +122,7 @@ pub(crate) fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
 
 /// Replays a session under a strategy.
 pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> Replay {
-    let mut driver = Driver::new(session, strategy, options, None);
-    block_on(options, driver.run(&mut []));
-    driver.finish()
+    Driver::new(session, strategy, options, None).replay(&mut [])
 }
 
 /// Replays a session, read by its index, under a strategy while probes look on.
@@ -135,9 +133,8 @@ pub fn replay_with(
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
-    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
-    block_on(options, driver.run(probes));
-    driver.finish()
+    let tracker = Tracker::new(Arc::clone(index));
+    Driver::new(session, strategy, options, Some(tracker)).replay(probes)
 }
 
 /// Replays a session that is folded at given places and nowhere else.
@@ -150,9 +147,9 @@ pub(crate) fn replay_forced(
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
     let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
-    driver.fold_at(forced);
-    block_on(options, driver.run(probes));
-    driver.finish()
+    driver.conversation.set_automatic(false);
+    driver.forced = forced;
+    driver.replay(probes)
 }
 
 /// A request in the form in which it is sent.
@@ -199,9 +196,8 @@ pub(crate) struct Driver<'s> {
     pub(crate) readers: Option<Readers>,
     /// The drivers that parted.
     pub(crate) parted: Vec<Self>,
-    /// Folds that are made whatever the policy says, in the order of their places, and how many of them were.
+    /// Folds that are still to be made, whatever the policy says, in the order of their places.
     forced: &'s [ForcedFold],
-    made: usize,
     /// Messages in the conversation that are no part of the recording.
     added: usize,
     rows: Vec<CallRow>,
@@ -260,7 +256,6 @@ impl<'s> Driver<'s> {
             readers: None,
             parted: Vec::new(),
             forced: &[],
-            made: 0,
             added: 0,
             rows: Vec::new(),
             reports: Vec::new(),
@@ -313,6 +308,12 @@ impl<'s> Driver<'s> {
         copy.inject();
         (self.tracker, self.parted) = (tracker, parted);
         copy
+    }
+
+    /// Runs to the end of the session: what that gave.
+    fn replay(mut self, probes: &mut [&mut dyn Probe]) -> Replay {
+        block_on(self.options, self.run(probes));
+        self.finish()
     }
 
     /// Runs to the end of the session.
@@ -379,19 +380,13 @@ impl<'s> Driver<'s> {
         }
     }
 
-    /// Folds at these places alone.
-    pub(crate) fn fold_at(&mut self, forced: &'s [ForcedFold]) {
-        self.conversation.set_automatic(false);
-        self.forced = forced;
-    }
-
     /// Makes the folds whose place is reached.
     async fn force(&mut self) {
-        let forced = self.forced;
-        while let Some((_, recorded)) =
-            forced.get(self.made).filter(|(after, _)| *after <= self.recorded_len())
-        {
-            self.made += 1;
+        while let Some(((after, recorded), rest)) = self.forced.split_first() {
+            if *after > self.recorded_len() {
+                break;
+            }
+            self.forced = rest;
             match recorded {
                 Some(view) => {
                     let report = view.apply(&mut self.conversation);

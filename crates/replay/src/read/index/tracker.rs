@@ -217,7 +217,7 @@ impl Tracker {
         }
         for id in self.touched.take() {
             if let Some(reference) = self.index.reference(id) {
-                let left = &mut self.left[reference];
+                let left = &mut self.left[reference as usize];
                 match self.original[id as usize] + self.rewritten[id as usize] {
                     0 => {
                         left.get_or_insert(call);

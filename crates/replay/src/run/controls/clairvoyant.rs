@@ -83,7 +83,7 @@ impl Following {
     fn new(foresight: &Foresight) -> Self {
         Self {
             cursor: Cursor::default(),
-            holders: FactHolders::new(foresight.facts(), 0),
+            holders: FactHolders::new(foresight.facts()),
             messages: Vec::new(),
             held: Vec::new(),
             ordinals: 0,

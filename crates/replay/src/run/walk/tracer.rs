@@ -12,8 +12,7 @@ use foldback_core::guard::Guards;
 use foldback_core::log::Origin;
 use foldback_core::moment::Moment;
 use foldback_core::view::{EditKind, Place, Pos};
-use indexmap::IndexSet;
-use std::collections::HashMap;
+use indexmap::{IndexMap, IndexSet};
 use std::sync::Arc;
 
 /// Characters of what a cleared or cut part shows.
@@ -39,11 +38,10 @@ pub(crate) struct Tracer {
     /// Needs of the calls so far.
     needs: usize,
     forgotten: Vec<Forgotten>,
-    /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
-    known: HashMap<(String, String), usize>,
     standing: Vec<usize>,
     steps: Vec<ViewStep>,
-    written: Vec<WrittenMessage>,
+    /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
+    written: IndexMap<(String, String), WrittenMessage>,
     shown: IndexSet<String>,
     stuck: Option<usize>,
 }
@@ -58,10 +56,9 @@ impl Tracer {
             looks: Vec::new(),
             needs: 0,
             forgotten: Vec::new(),
-            known: HashMap::new(),
             standing: Vec::new(),
             steps: Vec::new(),
-            written: Vec::new(),
+            written: IndexMap::new(),
             shown: IndexSet::new(),
             stuck: None,
         }
@@ -94,7 +91,7 @@ impl Tracer {
             idle,
             fault: None,
             steps: self.steps,
-            written: self.written,
+            written: self.written.into_values().collect(),
             shown: self.shown.into_iter().collect(),
         }
     }
@@ -146,22 +143,12 @@ impl Tracer {
                 continue;
             };
             let message = shown.to_shared();
-            let text = message.shown_text();
-            let key = (message.id.clone(), text);
-            let known = self.known.get(&key).copied();
-            standing.push(known.unwrap_or_else(|| {
-                let (text, cut) = beginning(&key.1, self.detail.written);
-                self.written.push(WrittenMessage {
-                    kind,
-                    call,
-                    tokens: meter.shown(*place),
-                    text,
-                    cut,
-                });
-                let index = self.written.len() - 1;
-                self.known.insert(key, index);
-                index
-            }));
+            let entry = self.written.entry((message.id.clone(), message.shown_text()));
+            standing.push(entry.index());
+            entry.or_insert_with_key(|(_, text)| {
+                let (text, cut) = beginning(text, self.detail.written);
+                WrittenMessage { kind, call, tokens: meter.shown(*place), text, cut }
+            });
         }
         standing
     }
