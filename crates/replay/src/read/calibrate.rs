@@ -16,13 +16,11 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
     let mut sum = session.frame.tokens(estimator);
     let mut pairs = Vec::new();
     for (message, faithful) in with_faith(session) {
-        if let (true, Some(usage)) = (message.is_answer(), usage_of(message)) {
+        if let Some(sent) = sent(message) {
             if !faithful {
                 break;
             }
-            if usage.input_total() > 0 {
-                pairs.push(Observation::new(sum, usage.input_total()));
-            }
+            pairs.push(Observation::new(sum, sent));
         }
         sum += estimator.counts(message).total();
     }
@@ -105,8 +103,8 @@ pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
 
 /// Input of the request that a message answers, as the provider counted it.
 fn sent(message: &Message) -> Option<u64> {
-    let usage = usage_of(message).filter(|_| message.is_answer())?;
-    Some(usage.input_total()).filter(|total| *total > 0)
+    let usage = message.answer.as_ref()?.usage.filter(|_| message.is_answer())?;
+    usage.has_input().then(|| usage.input_total())
 }
 
 /// Bytes that a token has at least, in the mean over a prompt.
@@ -186,10 +184,6 @@ pub(crate) fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, b
 pub(crate) fn faithful_until(session: &Session) -> Option<usize> {
     let compacted = session.boundaries.iter().map(|boundary| boundary.before).min();
     if is_headless(session) { Some(0) } else { compacted }
-}
-
-fn usage_of(message: &Message) -> Option<Usage> {
-    message.answer.as_ref()?.usage.filter(Usage::has_input)
 }
 
 #[cfg(test)]

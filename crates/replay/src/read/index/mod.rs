@@ -216,11 +216,6 @@ impl Index {
         self.needles.path(edit.needle)
     }
 
-    /// The needles that a text which a compaction wrote holds.
-    pub(crate) fn needles_in(&self, text: &str) -> Box<[NeedleId]> {
-        self.needles.in_written(text)
-    }
-
     /// The old texts that some lines of a part of the log hold.
     pub(crate) fn needles_of(&self, at: LogPart, lines: &str) -> Box<[NeedleId]> {
         let mut found = self.needles.any_old_in(lines);
@@ -231,11 +226,6 @@ impl Index {
     /// The reused pieces that a part of the log holds, if it is a tool result.
     pub(crate) fn pieces(&self, at: LogPart) -> &[PieceId] {
         self.verbatim.part(self.flat(at))
-    }
-
-    /// Number of needles.
-    pub(crate) fn needles(&self) -> usize {
-        self.needles.len()
     }
 
     /// The identifiers that a text makes present, ascending: those in it and, for paths, those that

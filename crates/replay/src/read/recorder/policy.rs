@@ -67,14 +67,9 @@ pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
     let mut out: Vec<Call> = Vec::new();
     let mut stretch = 0;
     for (at, message) in session.messages.iter().enumerate() {
-        let passed = |boundary: &&foldback_formats::session::Boundary| boundary.before <= at;
-        let behind = session.boundaries.iter().filter(passed);
-        let (mut count, mut reset) = (0, false);
-        for (number, boundary) in behind.enumerate() {
-            count += 1;
-            reset |= number >= stretch && boundary.kind != "clear";
-        }
-        stretch = count;
+        let behind = session.boundaries.iter().filter(|boundary| boundary.before <= at);
+        let reset = behind.clone().skip(stretch).any(|boundary| boundary.kind != "clear");
+        stretch = behind.count();
         if reset {
             size = Size { frame: size.frame, ..Size::default() };
         }

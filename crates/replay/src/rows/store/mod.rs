@@ -115,24 +115,21 @@ impl Store {
         std::fs::create_dir_all(folder)?;
         // What can't be cleared away takes space and does no harm.
         let _ = folder::shrink(folder, limits.all);
-        let store = Self::new(Some(folder.to_owned()), blake3::hash(build.as_bytes()), limits);
-        store.take_all(folder)?;
-        Ok(store)
+        Self::of_folder(folder, blake3::hash(build.as_bytes()), limits)
     }
 
     /// The results of a build in the folder of a part.
     pub(crate) fn part(folder: &Path, build: blake3::Hash) -> io::Result<Self> {
-        let store = Self::new(Some(folder.to_owned()), build, LIMITS);
-        store.take_all(folder)?;
-        Ok(store)
+        Self::of_folder(folder, build, LIMITS)
     }
 
-    fn take_all(&self, folder: &Path) -> io::Result<()> {
+    fn of_folder(folder: &Path, build: blake3::Hash, limits: Limits) -> io::Result<Self> {
+        let store = Self::new(Some(folder.to_owned()), build, limits);
         for (_, path) in folder::packs(folder)? {
             // Deleted by another process just now, or not readable for us: its results are missing.
-            let _ = self.take(path);
+            let _ = store.take(path);
         }
-        Ok(())
+        Ok(store)
     }
 
     /// Reads the results of a part where this store has none.
