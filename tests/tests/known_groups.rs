@@ -119,8 +119,6 @@ fn what_is_needed_decides_which_order_keeps_more() {
         println!("{order:?} keep, by verbatim reuse: {kept:.3?}");
         assert!(kept.is_sorted_by(|more, less| more > less), "{order:?}: {kept:?}");
         assert!(comparison.presets.iter().all(|line| line.good_by_one.is_none()));
-        let agree = |said: &String| said.contains("Kendall's tau of 1.00.");
-        assert!(comparison.assumptions.iter().any(agree), "{:?}", comparison.assumptions);
     }
     // It must be the choice that differs, and not the amount.
     for comparison in [&recent, &old] {

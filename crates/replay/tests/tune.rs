@@ -202,7 +202,7 @@ fn trial(of: &str, cost: f64, kept: f64, passed: bool) -> Trial {
         of: of.to_owned(),
         settings: Vec::new(),
         tune: Measured {
-            cost_ratio: metric(cost),
+            net_ratio: metric(cost),
             frr_obs_far: metric(kept),
             gate: Gate { passed, ..Gate::default() },
             ..Measured::default()

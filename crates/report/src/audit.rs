@@ -260,9 +260,12 @@ impl Audited {
                 (money(usd), pairs.iter().map(|pair| missed(pair[at])).sum::<usize>())
             });
             out += &format!(
-                " At the {} places where it folds, too, indexed would have cost {} instead of {}, and calls would have missed {} instead of \
-                 {} names and texts.",
-                pairs.len(),
+                " indexed folds at {}, too; there it would have cost {} instead of {}, and calls would have missed {} instead of {} names \
+                 and texts.",
+                match pairs.len() {
+                    1 => "one of these places".to_owned(),
+                    more => format!("{more} of these places"),
+                },
                 indexed.0,
                 own.0,
                 indexed.1,

@@ -103,7 +103,7 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
              at all, and they can't show what it would forget when it acts",
         );
     }
-    if trial.tune.triggered > 0 && trial.tune.cost_ratio.value > Some(1.0) {
+    if trial.tune.triggered > 0 && trial.tune.net_ratio.value > Some(1.0) {
         let text =
             format!("it costs more than {}: it makes room but saves nothing", paid(&tuned.tune));
         item(&mut out, &text);
@@ -149,7 +149,7 @@ pub fn file(advice: &Advice<'_>, strategy: &str) -> String {
 fn words(advice: &Advice<'_>) -> String {
     match advice.budget {
         Budget::Cost(most) => {
-            format!("a bill of at most {} of {}", percent(most), paid(&advice.tuned.tune))
+            format!("a net bill of at most {} of {}", percent(most), paid(&advice.tuned.tune))
         }
         Budget::Keep(least) => format!(
             "at least {} of what later calls refer to, and only tool results and user messages had said, stays in \
@@ -164,9 +164,9 @@ fn paid(part: &PartSummary) -> String {
     part.base.as_ref().map_or("the bill of the base".to_owned(), verdict::paid)
 }
 
-/// The saving of a configuration in a part, in dollars with its interval.
+/// What a configuration costs in a part, in dollars with its interval.
 fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
-    verdict::saves(&measured.cost_ratio, &measured.saving_usd, part.base.as_ref()?)
+    verdict::saved_likely(part.base.as_ref()?, &measured.net_ratio, &measured.net_saving_usd)
 }
 
 fn percent(share: f64) -> String {
@@ -213,7 +213,9 @@ fn reported(
     if let Some(base) = &summary.base {
         item(out, &format!("base: {}", verdict::what_was_paid(base, summary.sessions)));
     }
-    item(out, &bill(report, summary, &advice.tuned.reporting.regime));
+    let regime = whose(&advice.tuned.reporting.regime);
+    let saved = saved(report, summary).unwrap_or_else(|| "not known".to_owned());
+    item(out, &format!("net bill, by the prices of {regime}: {saved}"));
     item(
         out,
         &format!(
@@ -226,9 +228,7 @@ fn reported(
     );
     if let Some(missed) = report.missed_per_100_calls.value {
         let text = format!(
-            "missed: {missed:.1} old texts of edits and pieces of results per 100 calls; with them read again, {} of the bill of the \
-             base",
-            interval(&report.net_ratio)
+            "missed, and read again in the net bill: {missed:.1} old texts of edits and pieces of results per 100 calls"
         );
         item(out, &text);
     }
@@ -246,12 +246,6 @@ fn reported(
     }
 }
 
-fn bill(report: &Measured, part: &PartSummary, regime: &str) -> String {
-    let share = interval(&report.cost_ratio);
-    let saved = saved(report, part).map_or_else(String::new, |saved| format!(": it {saved}"));
-    format!("bill: {share} of {}, prices of {}{saved}", paid(part), whose(regime))
-}
-
 /// Whose prices a regime has.
 pub(crate) fn whose(regime: &str) -> &str {
     if regime == OWN { "each session's own model" } else { regime }
@@ -260,7 +254,7 @@ pub(crate) fn whose(regime: &str) -> &str {
 /// The metric of a budget.
 fn asked(budget: Budget, measured: &Measured) -> &Metric {
     match budget {
-        Budget::Cost(_) => &measured.cost_ratio,
+        Budget::Cost(_) => &measured.net_ratio,
         Budget::Keep(_) => &measured.frr_obs_far,
     }
 }
@@ -342,7 +336,7 @@ pub fn not_met(advice: &Advice<'_>, written: &str) -> Option<String> {
     }
     let share = interval(metric);
     let (how, far) = match advice.budget {
-        Budget::Cost(most) => (format!("the bill is {share} of {}", paid(part)), at - most),
+        Budget::Cost(most) => (format!("the net bill is {share} of {}", paid(part)), at - most),
         Budget::Keep(least) => (format!("{share} was kept"), least - at),
     };
     let far = match missed {
@@ -353,7 +347,7 @@ pub fn not_met(advice: &Advice<'_>, written: &str) -> Option<String> {
         true => "",
         false => ", and it sends requests over the window or breaks rules of the provider",
     };
-    let saved = saved(report, part).map_or_else(String::new, |saved| format!("; it {saved}"));
+    let saved = saved(report, part).map_or_else(String::new, |saved| format!("; it costs {saved}"));
     Some(format!(
         "the budget {} does not hold on {} held out for the check: {how}{far}{gate}{saved}. {written} has the strategy and says \
          so. Change the budget, or provide more sessions",
@@ -373,15 +367,15 @@ pub fn nearest(tuned: &Tuned, at: usize, budget: Budget) -> String {
         whole / 1_000.0
     };
     let ask = match budget {
-        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.cost_ratio.value, true)),
+        Budget::Cost(_) => Budget::Cost(rounded(trial.tune.net_ratio.value, true)),
         Budget::Keep(_) => Budget::Keep(rounded(trial.tune.frr_obs_far.value, false)),
     };
     format!(
-        "no configuration meets {budget} on {}; {} comes closest, with a bill of {} of {} and {} kept: use --budget \
+        "no configuration meets {budget} on {}; {} comes closest, with a net bill of {} of {} and {} kept: use --budget \
          {ask} to get it",
         part(&tuned.tune),
         trial.name,
-        value(&trial.tune.cost_ratio),
+        value(&trial.tune.net_ratio),
         paid(&tuned.tune),
         value(&trial.tune.frr_obs_far)
     )

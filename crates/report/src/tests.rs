@@ -22,7 +22,7 @@ fn trial(name: &str, gate: Gate) -> Trial {
         of: name.to_owned(),
         settings: Vec::new(),
         tune: Measured {
-            cost_ratio: metric.clone(),
+            net_ratio: metric.clone(),
             frr_obs_far: metric,
             gate,
             ..Measured::default()
@@ -83,12 +83,12 @@ fn a_refused_request_that_was_mended_is_not_sent_over_the_window() {
 fn a_configuration_is_named_with_both_judges() {
     let metric = |value| Metric { value: Some(value), n: 9, ..Metric::default() };
     let measured = Measured {
-        cost_ratio: metric(0.9),
+        net_ratio: metric(0.9),
         frr_obs_far: metric(0.5),
         verbatim_far: metric(0.25),
         ..Measured::default()
     };
-    assert_eq!(tune::point(&measured, tune::value), "bill 90.0%, kept 50.0%, verbatim 25.0%");
+    assert_eq!(tune::point(&measured, tune::value), "net bill 90.0%, kept 50.0%, verbatim 25.0%");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use serde::Serialize;
 /// What is measured of a configuration, by the names that the columns of a comparison have, and how much each
 /// matters.
 const MEASURED: [(&str, u8); 4] =
-    [("bill", ALWAYS), ("kept", ALWAYS), ("verbatim", 3), ("edits", 2)];
+    [("net", ALWAYS), ("kept", ALWAYS), ("verbatim", 3), ("edits", 2)];
 
 /// Configurations off the front that are listed; the others are in the JSON.
 const DOMINATED: usize = 12;
@@ -57,7 +57,7 @@ pub fn tuned(tuned: &Tuned, search: Search, width: Width) -> String {
     out.push('\n');
     say(&mut out, &place(tuned));
     let legend = format!(
-        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · bill: of the base · {} · over: requests \
+        "★ on the front: nothing is cheaper and keeps as much · ○ the preset's own values · {} · over: requests \
          sent over the window, ✗ rules of the provider broken · than own: how it differs from the preset's own \
          values, Holm over all rows · in brackets 95 % intervals over sessions; those it was tuned on have none, \
          because choosing among them biases them",
@@ -118,7 +118,7 @@ fn label(trial: &Trial) -> String {
 /// The first table. Gives how many configurations are not shown.
 fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
     let mut order: Vec<&Trial> = tuned.trials.iter().collect();
-    let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
+    let cost = |trial: &Trial| trial.tune.net_ratio.value.unwrap_or(f64::INFINITY);
     order.sort_by(|a, b| {
         let has_no_place = |trial: &Trial| trial.dominated_by.is_none();
         has_no_place(a).cmp(&has_no_place(b)).then(cost(a).total_cmp(&cost(b)))
@@ -143,7 +143,7 @@ fn choosing(out: &mut String, tuned: &Tuned, width: Width) -> usize {
 fn reporting(out: &mut String, tuned: &Tuned, width: Width) {
     let mut shown: Vec<(&Trial, _)> =
         tuned.trials.iter().filter_map(|trial| Some((trial, trial.report.as_ref()?))).collect();
-    let cost = |trial: &Trial| trial.tune.cost_ratio.value.unwrap_or(f64::INFINITY);
+    let cost = |trial: &Trial| trial.tune.net_ratio.value.unwrap_or(f64::INFINITY);
     shown.sort_by(|(a, _), (b, _)| cost(a).total_cmp(&cost(b)));
     let row = |(trial, measured): (&Trial, &Measured)| {
         let end = vec![over(&measured.gate), against(trial)];
@@ -162,8 +162,8 @@ fn heads(tuned: &Tuned, last: [Head; 2]) -> Vec<Head> {
 
 /// The measured figures; `write` formats cost and retention.
 fn values(measured: &Measured, write: fn(&Metric) -> String) -> Vec<String> {
-    let Measured { cost_ratio, frr_obs_far, verbatim_far, epr, .. } = measured;
-    vec![write(cost_ratio), write(frr_obs_far), value(verbatim_far), value(epr)]
+    let Measured { net_ratio, frr_obs_far, verbatim_far, epr, .. } = measured;
+    vec![write(net_ratio), write(frr_obs_far), value(verbatim_far), value(epr)]
 }
 
 /// Whether the configuration differs from the own values, on both axes: `cheaper, keeps less`; a tie is a
@@ -224,8 +224,8 @@ fn over(gate: &Gate) -> String {
 /// Where a configuration lies between cost and retention, by both judges.
 pub(crate) fn point(measured: &Measured, write: fn(&Metric) -> String) -> String {
     format!(
-        "bill {}, kept {}, verbatim {}",
-        write(&measured.cost_ratio),
+        "net bill {}, kept {}, verbatim {}",
+        write(&measured.net_ratio),
         write(&measured.frr_obs_far),
         write(&measured.verbatim_far)
     )

@@ -86,18 +86,22 @@ pub(crate) fn verdict(comparison: &Comparison) -> Option<String> {
             let mut others = alike;
             others.retain(|line| !cheaper.is_some_and(|cheaper| std::ptr::eq(*line, cheaper)));
             text += &about_as_much(comparison, best, &others);
+            let short = |line: &PresetLine| {
+                let base = comparison.base.as_ref();
+                base.and_then(|base| saved_within(base, &line.ratio, &line.saved, ""))
+                    .unwrap_or_default()
+            };
             if let Some(line) = cheaper {
-                let saved = saved_within(comparison, line, "").unwrap_or_default();
-                text +=
-                    &format!(" {} is cheaper at {saved} but keeps only {}.", of(line), kept(line));
+                let (name, saved) = (of(line), short(line));
+                text += &format!(" {name} is cheaper at {saved} but keeps only {}.", kept(line));
             }
             if let Some(line) = fuller {
-                let saved = saved_within(comparison, line, "").unwrap_or_default();
-                text += &format!(" {} keeps {} and costs {saved}.", of(line), kept(line));
+                text += &format!(" {} keeps {} and costs {}.", of(line), kept(line), short(line));
             }
             if comparison.corpus.unit == Unit::Sessions {
                 let few = match comparison.corpus.clusters {
-                    clusters if clusters < LEAST_REPOSITORIES => {
+                    1 => format!("There is only {}", facts::clusters(&comparison.corpus)),
+                    2..LEAST_REPOSITORIES => {
                         format!("There are only {}", facts::clusters(&comparison.corpus))
                     }
                     _ => {
@@ -148,43 +152,26 @@ fn kept(line: &PresetLine) -> String {
 
 /// `$1.21 less a session (−14%, likely −21% to −4%)`; `None` if it is not known.
 fn saved(comparison: &Comparison, line: &PresetLine) -> Option<String> {
-    let Metric { lo, hi, .. } = line.ratio;
-    let likely = lo
-        .zip(hi)
+    saved_likely(comparison.base.as_ref()?, &line.ratio, &line.saved)
+}
+
+/// The same of a ratio to the bill of a base, and dollars.
+pub(crate) fn saved_likely(base: &Base, ratio: &Metric, usd: &Metric) -> Option<String> {
+    let likely = ratio.lo.zip(ratio.hi);
+    let likely = likely
         .map_or_else(String::new, |(lo, hi)| format!(", likely {} to {}", change(lo), change(hi)));
-    saved_within(comparison, line, &likely)
+    saved_within(base, ratio, usd, &likely)
 }
 
 /// `$1.21 less a session (−14%)`, with what is said of the range behind the percentage.
-fn saved_within(comparison: &Comparison, line: &PresetLine, range: &str) -> Option<String> {
-    let (usd, ratio) = (line.saved.value?, change(line.ratio.value?));
+fn saved_within(base: &Base, ratio: &Metric, usd: &Metric, range: &str) -> Option<String> {
+    let (usd, ratio) = (usd.value?, change(ratio.value?));
     if ratio == change(1.0) {
-        return Some(format!("about as much as {}", base_name(comparison.base.as_ref()?)));
+        return Some(format!("about as much as {}", base_name(base)));
     }
     let word = if usd < 0.0 { "more" } else { "less" };
-    let than = match comparison.base.as_ref().filter(|base| base.must_cut()) {
-        Some(base) => format!(" than {}", base.preset),
-        None => String::new(),
-    };
-    Some(format!("{} {word} a session{than} ({ratio}{range})", amount(comparison, usd.abs())))
-}
-
-/// `saves $0.52 a session ($0.10 to $0.95), 8% of the bill as recorded`; `None` if it is not known.
-pub(crate) fn saves(ratio: &Metric, usd: &Metric, base: &Base) -> Option<String> {
-    let (value, part) = (usd.value?, ratio.value?);
-    let amount = |usd| beside(base, usd);
-    let (verb, sign) = if value < 0.0 { ("costs", -1.0) } else { ("saves", 1.0) };
-    let more = if value < 0.0 { " more" } else { "" };
-    let ends = usd.lo.zip(usd.hi).map(|(lo, hi)| (lo * sign, hi * sign));
-    let interval = ends.map_or_else(String::new, |(a, b)| {
-        format!(" ({} to {})", amount(a.min(b)), amount(a.max(b)))
-    });
-    let part = facts::whole_percent((1.0 - part).abs());
-    Some(format!(
-        "{verb} {}{more} a session{interval}, {part} of {}",
-        amount(value * sign),
-        paid(base)
-    ))
+    let than = if base.must_cut() { format!(" than {}", base.preset) } else { String::new() };
+    Some(format!("{} {word} a session{than} ({ratio}{range})", beside(base, usd.abs())))
 }
 
 /// A base by its name on the screen.
@@ -232,7 +219,7 @@ pub(crate) fn base(comparison: &Comparison) -> Option<String> {
 
 /// A base of so many sessions, its bill, and where it is known.
 pub(crate) fn what_was_paid(base: &Base, sessions: usize) -> String {
-    let usd = beside(base, base.usd);
+    let usd = beside(base, base.spent(true));
     let (name, why) = match (base.preset.as_str(), base.narrowed) {
         (AS_RECORDED, _) => ("as recorded", ""),
         (other, true) => (other, "; more was sent than fits"),

@@ -34,7 +34,7 @@ fn a_grid_is_chosen_on_one_part_and_reported_on_the_other() {
     assert_eq!(tune.as_u64().unwrap() + report.as_u64().unwrap(), 4);
     let point = |trial: &Value| {
         let value = |metric: &str| trial["tune"][metric]["value"].as_f64().unwrap();
-        (trial["tune"]["cost_ratio"]["value"].as_f64().unwrap(), value("frr_obs_far"))
+        (trial["tune"]["net_ratio"]["value"].as_f64().unwrap(), value("frr_obs_far"))
     };
     for trial in trials {
         let (cost, kept) = point(trial);
@@ -66,7 +66,7 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
     };
     let ran = recommend("cost=0.01");
     assert_eq!(ran.code, 2, "{}", ran.stdout);
-    assert!(ran.stderr.contains("comes closest, with a bill of"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("comes closest, with a net bill of"), "{}", ran.stderr);
     assert!(!Path::new(&file).exists(), "nothing is written that was not asked for");
 
     let ran = recommend("keep=0.3").done();
@@ -82,7 +82,7 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
         "a budget of keep=0.3: at least 30 %",
         "Why this one:",
         "held out for the check (95 % intervals over sessions)",
-        "old texts of edits and pieces of results per 100 calls; with them read again",
+        "missed, and read again in the net bill: ",
     ] {
         assert!(words.contains(part), "{part}:\n{text}");
     }
@@ -102,13 +102,13 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
 #[test]
 fn a_budget_that_does_not_hold_ends_with_1() {
     let ran = line(
-        "recommend tests/four-sessions --window 80000 --max-output 3000 --budget cost=0.91 --store=none -o -",
+        "recommend tests/four-sessions --window 80000 --max-output 3000 --budget cost=1.085 --store=none -o -",
     );
     assert_eq!(ran.code, 1, "{}", ran.stderr);
     assert!(ran.stdout.contains("NOT met here"), "{}", ran.stdout);
     // It is a result, and no error.
     assert!(!ran.stderr.contains("error:"), "{}", ran.stderr);
-    let told = "not met: the budget cost=0.91 does not hold on 3 sessions";
+    let told = "not met: the budget cost=1.085 does not hold on 3 sessions";
     assert!(ran.stderr.contains(told), "{}", ran.stderr);
 }
 

@@ -110,7 +110,8 @@ figures! {
     saving_usd, "saved", judged, FigureForm::Nowhere, "dollars that a session costs less than with the base, on average"
         => |of| of.saving(stats::mean_saving);
     net_ratio, "net", judged, FigureForm::Interval,
-        "cost with what was missed read again: old texts of edits, and pieces of results that calls repeat word for word"
+        "the bill in percent of that of the base, with what was missed read again: old texts of edits, and pieces of results that calls \
+         repeat word for word"
         => |of| of.net(stats::ratio_of_totals);
     net_all_ratio, "all read", alone, FigureForm::Share, "net if all that was missed were read again; cost is net if nothing were"
         => |of| of.net_all();

@@ -2,31 +2,12 @@
 //! (`verbatim_far`), both of what only tool results (and users) had said and what was not seen recently.
 //!
 //! A preset can be made for one of them: a placeholder that lists the identifiers of what it cleared keeps
-//! all references and none of their context. The comparison therefore reports how far the two orders agree, and
-//! which presets are [good by one judge only](PresetLine::good_by_one).
+//! all references and none of their context. The comparison therefore names the presets that are
+//! [good by one judge only](PresetLine::good_by_one).
 
 use super::figures::LEAST_GAP;
 use super::line::PresetLine;
-use crate::stats::kendall_tau_b;
 use foldback_core::strategy::Kind;
-
-/// How far the judges agree, in a sentence.
-pub(super) fn agreement(lines: &[PresetLine]) -> Option<String> {
-    let (tau, presets) = tau(lines);
-    Some(format!(
-        "Two independent judges, references (kept) and verbatim reuse, put the {presets} presets that \
-         acted in orders that agree with a Kendall's tau of {:.2}.",
-        tau?
-    ))
-}
-
-/// Kendall's tau-b of the orders that they put the presets in; `None` with fewer than two orders to compare, or if one of
-/// them rates all alike. And the presets that both judged, controls included; without those that changed nothing.
-fn tau(lines: &[PresetLine]) -> (Option<f64>, usize) {
-    let acted = lines.iter().filter(|line| line.triggered > 0);
-    let judged: Vec<(f64, f64)> = acted.filter_map(|line| line.metrics.judged()).collect();
-    (kendall_tau_b(&judged), judged.len())
-}
 
 /// The presets that are good by one judge only, in a sentence.
 pub(super) fn caution(lines: &[PresetLine]) -> Option<String> {
@@ -63,19 +44,14 @@ mod tests {
             verbatim_far: of(verbatim),
             ..Metrics::default()
         };
-        let mut line = PresetLine {
-            preset: preset.to_owned(),
-            triggered: 1,
-            metrics,
-            ..PresetLine::default()
-        };
+        let mut line = PresetLine { preset: preset.to_owned(), metrics, ..PresetLine::default() };
         line.good_by_one = line.metrics.good_by();
         line
     }
 
     #[test]
     fn what_one_judge_alone_likes_is_flagged() {
-        let mut lines = vec![
+        let lines = vec![
             line("honest", 0.6, 0.5),
             line("gamer", 0.91, 0.3),
             line("summary", 0.3, 0.49),
@@ -88,11 +64,6 @@ mod tests {
             said.contains("gamer (kept 91, verbatim 30), quoter (kept 20, verbatim 45)"),
             "{said}"
         );
-        // The judges put the gamer the other way round to each of the three, and those alike.
-        assert_eq!(tau(&lines), (Some(0.0), 4));
-        // What did nothing keeps everything by any judge.
-        lines[1].triggered = 0;
-        assert_eq!(tau(&lines), (Some(1.0), 3));
         assert_eq!(caution(&lines[..1]), None);
     }
 }

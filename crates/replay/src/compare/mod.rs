@@ -152,9 +152,8 @@ fn assemble(
     contrast::against_base(&table, paid, &mut preset_lines);
     let base = paid.and_then(|paid| paid.base(&table, presets));
     let (netted, heaviest) = (table.netted, paid.and_then(|paid| paid.heaviest(&table)));
-    let mut assumptions =
+    let assumptions =
         assumptions::assumptions(presets, setup, &summary, &recordings, &scores, &reporting);
-    assumptions.extend(judges::agreement(&preset_lines));
     let mut cautions = assumptions::cautions(presets, &preset_lines, &summary, &scores);
     cautions.extend(assumptions::copied(&summary));
     let pairs = summary.sessions.iter().zip(&scores);

@@ -192,11 +192,6 @@ impl Outcomes {
         missing.map(|at| Arc::clone(&sessions[at].path)).collect()
     }
 
-    /// The outcome of a session, by its place.
-    pub fn outcome_of(&self, session: usize) -> Option<&SessionOutcome> {
-        self.sessions.iter().find(|one| one.at == session)
-    }
-
     fn compare(&mut self, sessions: &[SessionLine], reporting: &Reporting) -> Result<(), String> {
         let arms = in_order(self.sessions.iter().filter_map(|one| one.arm.clone()));
         let sample = Sample::new(reporting.seed);

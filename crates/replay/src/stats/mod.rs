@@ -23,4 +23,4 @@ pub use rng::SplitMix64;
 pub(crate) use sample::clusters;
 pub use sample::{Estimate, Sample};
 pub use share::Share;
-pub(crate) use simple::{clusters_needed, holm, kendall_tau_b};
+pub(crate) use simple::{clusters_needed, holm};

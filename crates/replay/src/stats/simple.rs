@@ -1,4 +1,4 @@
-//! Small closed forms: Holm's adjustment, Kendall's tau, how many clusters a test needs.
+//! Small closed forms: Holm's adjustment, and how many clusters a test needs.
 
 use statrs::distribution::{ContinuousCDF, Normal};
 
@@ -16,23 +16,6 @@ pub(crate) fn holm(p: &[f64]) -> Vec<f64> {
         adjusted[at] = least;
     }
     adjusted
-}
-
-/// Kendall's tau-b (1945) of two orders of the same things: how many pairs both put the same way round less
-/// those that they do not, with a correction for ties. `None` with fewer than two, or where all are alike.
-pub(crate) fn kendall_tau_b(values: &[(f64, f64)]) -> Option<f64> {
-    let (mut agree, mut firsts, mut seconds) = (0_i64, 0_u64, 0_u64);
-    for (at, a) in values.iter().enumerate() {
-        for b in &values[at + 1..] {
-            let way = |one: f64, other: f64| i64::from(one > other) - i64::from(one < other);
-            let (first, second) = (way(a.0, b.0), way(a.1, b.1));
-            agree += first * second;
-            firsts += first.unsigned_abs();
-            seconds += second.unsigned_abs();
-        }
-    }
-    let whole = (firsts as f64 * seconds as f64).sqrt();
-    (whole > 0.0).then(|| agree as f64 / whole)
 }
 
 /// How many clusters a one-sided test at `alpha` needs to find a true difference with probability `power`, where an estimate over
@@ -101,28 +84,6 @@ mod tests {
         // SciPy 1.17.1: ceil(12 * ((norm.ppf(.9) + norm.ppf(.8)) * .05 / .05) ** 2 + norm.ppf(.9) ** 2 / 2)
         assert_eq!(clusters_needed(0.05, 12, 0.05, 0.1, 0.8), 55);
         assert_eq!(clusters_needed(0.0, 12, 0.05, 0.01, 0.8), 7, "2^-6 is above 0.01");
-    }
-
-    #[test]
-    fn kendall_counts_pairs_that_agree() {
-        type Case<'a> = (&'a [(f64, f64)], Option<f64>);
-        let cases: [Case<'_>; 5] = [
-            (&[], None),
-            (&[(1.0, 1.0), (1.0, 2.0)], None),
-            (&[(1.0, 5.0), (2.0, 6.0), (3.0, 7.0)], Some(1.0)),
-            (&[(1.0, 7.0), (2.0, 6.0), (3.0, 5.0)], Some(-1.0)),
-            // scipy.stats.kendalltau([12, 2, 1, 12, 2], [1, 4, 7, 1, 0])
-            (
-                &[(12.0, 1.0), (2.0, 4.0), (1.0, 7.0), (12.0, 1.0), (2.0, 0.0)],
-                Some(-0.471_404_520_791_031_7),
-            ),
-        ];
-        for (values, expected) in cases {
-            match (kendall_tau_b(values), expected) {
-                (Some(tau), Some(expected)) => assert!((tau - expected).abs() < 1e-12, "{tau}"),
-                (tau, expected) => assert_eq!(tau, expected),
-            }
-        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Budget {
-    /// At most this bill, to that of the base.
+    /// At most this bill with what was missed read again, to that of the base.
     Cost(f64),
     /// At least this share of the references that only observations held.
     Keep(f64),
@@ -24,7 +24,7 @@ impl Budget {
     pub fn parse(text: &str) -> Result<Self, String> {
         let wrong = || {
             format!(
-                "`{text}` is not a budget: write `cost=0.7` (a bill of at most 70 % of what was paid) or \
+                "`{text}` is not a budget: write `cost=0.7` (a net bill of at most 70 % of what was paid) or \
                  `keep=0.95` (at least 95 % of what later calls refer to stays in the view)"
             )
         };

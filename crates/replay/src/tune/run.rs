@@ -22,18 +22,16 @@ pub(crate) const LEAST_TRIGGERING: usize = 5;
 /// What a configuration cost and kept on one part of the sessions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Measured {
-    /// Its bill to that of the base.
-    pub cost_ratio: Metric,
-    /// Dollars that it saves in a session against the base, on average.
-    pub saving_usd: Metric,
+    /// Its bill to that of the base, with what was missed read again, or where that is not known, without.
+    pub net_ratio: Metric,
+    /// Dollars that it saves in a session against the base, on average, by the same.
+    pub net_saving_usd: Metric,
     /// Retention of what only observations said, and not lately: what is tuned for.
     pub frr_obs_far: Metric,
     /// Retention of the old texts of edits.
     pub epr: Metric,
     /// Of what was reused word for word and not seen lately: the second judge.
     pub verbatim_far: Metric,
-    /// Its bill to that of the base, with what was missed read again.
-    pub net_ratio: Metric,
     /// Old texts of edits and pieces that it missed, per hundred calls.
     pub missed_per_100_calls: Metric,
     /// What it must not do.
@@ -48,12 +46,11 @@ impl Measured {
     fn new(line: &PresetLine) -> Self {
         let metrics = line.metrics.clone();
         Self {
-            cost_ratio: metrics.cost_ratio,
-            saving_usd: metrics.saving_usd,
+            net_ratio: line.ratio.clone(),
+            net_saving_usd: line.saved.clone(),
             frr_obs_far: metrics.frr_obs_far,
             epr: metrics.epr,
             verbatim_far: metrics.verbatim_far,
-            net_ratio: metrics.net_ratio,
             missed_per_100_calls: metrics.missed_per_100_calls,
             gate: line.gate,
             triggered: line.triggered,
@@ -63,7 +60,7 @@ impl Measured {
 
     /// Its place between cost and retention.
     pub(crate) fn point(&self) -> Option<Point> {
-        Some(Point { cost: self.cost_ratio.value?, kept: self.frr_obs_far.value? })
+        Some(Point { cost: self.net_ratio.value?, kept: self.frr_obs_far.value? })
     }
 }
 

@@ -1,18 +1,20 @@
-//! Rows as Arrow record batches, for programs that take a table as it is in memory.
+//! Rows as Arrow record batches, for Parquet and for programs that take a table as it is in memory.
 //!
-//! The columns are those of Parquet: text is UTF-8, numbers are signed 64-bit integers, and only what may be unknown may be
-//! null.
+//! Text is UTF-8 and numbers are signed 64-bit integers, as every reader has them. Only what may be unknown may be null.
 
 use super::Row;
 use super::cell::{Cell, cells};
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
+#[cfg(feature = "parquet")]
+use serde_json::{Map, Value};
+use std::collections::HashMap;
 use std::io::{Error, Result};
 use std::sync::Arc;
 
-/// Rows per batch.
-const BATCH: usize = 1 << 16;
+/// Rows per batch: enough for columns to be worth something, few enough to wait in memory.
+pub(super) const BATCH: usize = 1 << 16;
 
 /// The values of one column of a batch.
 enum Column {
@@ -32,6 +34,35 @@ impl Column {
             Cell::Real(_) => Self::Real(Float64Builder::new()),
             Cell::Flag(_) => Self::Flag(BooleanBuilder::new()),
         }
+    }
+
+    /// Values of JSON, by what all of them are. Text that is unknown is empty.
+    #[cfg(feature = "parquet")]
+    fn of_json(values: &[&Value]) -> Self {
+        let all = |is: fn(&Value) -> bool| values.iter().all(|value| is(value));
+        let kind = if all(Value::is_boolean) {
+            Cell::Flag(false)
+        } else if all(|value| value.is_null() || value.is_i64()) {
+            Cell::Optional(None)
+        } else if all(|value| value.is_null() || value.is_number()) {
+            Cell::Real(None)
+        } else {
+            Cell::Text("".into())
+        };
+        let mut column = Self::like(&kind);
+        for value in values {
+            column.push(&match kind {
+                Cell::Flag(_) => Cell::Flag(*value == true),
+                Cell::Optional(_) => Cell::Optional(value.as_i64()),
+                Cell::Real(_) => Cell::Real(value.as_f64()),
+                _ => Cell::Text(match value {
+                    Value::Null => "".into(),
+                    Value::String(text) => text.into(),
+                    other => other.to_string().into(),
+                }),
+            });
+        }
+        column
     }
 
     fn field(&self, name: &str) -> Field {
@@ -66,6 +97,19 @@ impl Column {
     }
 }
 
+/// Rows of JSON that have the same members.
+#[cfg(feature = "parquet")]
+pub(super) fn of_json(rows: &[Map<String, Value>]) -> Result<RecordBatch> {
+    let names = rows.first().into_iter().flat_map(Map::keys);
+    let column = |name| {
+        let values = rows.iter().filter_map(|row| row.get(name));
+        (name, Column::of_json(&values.collect::<Vec<_>>()))
+    };
+    let columns = names.map(column).map(|(name, mut column)| (column.field(name), column.finish()));
+    let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.unzip();
+    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(Error::other)
+}
+
 /// A table in memory.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -76,46 +120,41 @@ pub struct Batches {
     pub batches: Vec<RecordBatch>,
 }
 
-/// A table that is being made.
-pub(super) struct Table {
+/// Makes batches of rows.
+pub(super) struct Batcher {
+    pub(super) schema: SchemaRef,
     columns: Vec<Column>,
     rows: usize,
-    made: Batches,
 }
 
-impl Table {
+impl Batcher {
     pub(super) fn new(metadata: Vec<(String, String)>) -> Self {
         let row = Row::default();
         let named = cells(&row).into_iter().map(|(name, cell)| (name, Column::like(&cell)));
         let (names, columns): (Vec<&str>, Vec<Column>) = named.unzip();
         let fields = names.iter().zip(&columns).map(|(name, column)| column.field(name));
-        let fields = fields.collect::<Vec<_>>();
-        let schema = Schema::new(fields)
-            .with_metadata(metadata.into_iter().collect::<std::collections::HashMap<_, _>>());
-        Self { columns, rows: 0, made: Batches { schema: Arc::new(schema), batches: Vec::new() } }
+        let schema = Schema::new(fields.collect::<Vec<_>>());
+        let schema = schema.with_metadata(metadata.into_iter().collect::<HashMap<_, _>>());
+        Self { schema: Arc::new(schema), columns, rows: 0 }
     }
 
-    pub(super) fn push(&mut self, row: &Row<'_>) -> Result<()> {
+    /// Takes a row, and gives a batch where it is the last of one.
+    pub(super) fn push(&mut self, row: &Row<'_>) -> Result<Option<RecordBatch>> {
         for (column, (_, cell)) in self.columns.iter_mut().zip(cells(row)) {
             column.push(&cell);
         }
         self.rows += 1;
-        if self.rows == BATCH { self.batch() } else { Ok(()) }
+        if self.rows == BATCH { self.rest() } else { Ok(None) }
     }
 
-    pub(super) fn finish(mut self) -> Result<Batches> {
-        self.batch()?;
-        Ok(self.made)
-    }
-
-    fn batch(&mut self) -> Result<()> {
-        if self.rows > 0 {
-            let arrays = self.columns.iter_mut().map(Column::finish).collect();
-            let batch = RecordBatch::try_new(Arc::clone(&self.made.schema), arrays);
-            self.made.batches.push(batch.map_err(Error::other)?);
-            self.rows = 0;
+    /// The rows that are in no batch yet.
+    pub(super) fn rest(&mut self) -> Result<Option<RecordBatch>> {
+        if std::mem::take(&mut self.rows) == 0 {
+            return Ok(None);
         }
-        Ok(())
+        let arrays = self.columns.iter_mut().map(Column::finish).collect();
+        let batch = RecordBatch::try_new(Arc::clone(&self.schema), arrays);
+        batch.map(Some).map_err(Error::other)
     }
 }
 
@@ -130,15 +169,14 @@ mod tests {
     #[test]
     fn rows_come_back_over_batches() {
         let rows = BATCH + 3;
-        let mut table = Table::new(vec![("a".to_owned(), "b".to_owned())]);
-        for call in 0..rows {
-            table.push(&row(call)).unwrap();
-        }
-        let made = table.finish().unwrap();
-        assert_eq!(made.batches.len(), 2);
-        assert_eq!(made.schema.metadata()["a"], "b");
+        let mut batcher = Batcher::new(vec![("a".to_owned(), "b".to_owned())]);
+        let pushed = (0..rows).filter_map(|call| batcher.push(&row(call)).unwrap());
+        let mut batches: Vec<RecordBatch> = pushed.collect();
+        batches.extend(batcher.rest().unwrap());
+        assert_eq!(batches.len(), 2);
+        assert_eq!(batcher.schema.metadata()["a"], "b");
         let mut call = 0;
-        for batch in &made.batches {
+        for batch in &batches {
             let column = |name: &str| batch.column_by_name(name).unwrap();
             let start = column("start_ms").as_primitive::<Int64Type>();
             for at in 0..batch.num_rows() {
@@ -150,7 +188,7 @@ mod tests {
             }
         }
         assert_eq!(call, rows);
-        let nullable = |name: &str| made.schema.field_with_name(name).unwrap().is_nullable();
+        let nullable = |name: &str| batcher.schema.field_with_name(name).unwrap().is_nullable();
         assert!(nullable("start_ms") && !nullable("call"));
     }
 }

@@ -6,7 +6,7 @@ use foldback_replay::totals::{BrokenRule, Fired};
 use std::borrow::Cow;
 
 /// Version of a row. It moves when a column goes or changes its meaning; further columns may come without.
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(feature = "arrow")]
 pub(super) const ROW: &str = "foldback/row/2";
 
 /// One value. Which of the five it is depends on the column alone, never on the row.

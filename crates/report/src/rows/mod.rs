@@ -15,6 +15,7 @@ pub(crate) mod parquet;
 #[cfg(feature = "arrow")]
 pub use arrow::Batches;
 use foldback_core::strategy::Kind;
+use foldback_replay::compare::SessionOutcome;
 use foldback_replay::retention::Retention;
 use foldback_replay::study::{Knowledge, Record};
 use foldback_replay::totals::{BrokenRule, Fired};
@@ -22,6 +23,7 @@ use foldback_replay::{Comparison, Store};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
+use std::collections::BTreeMap;
 use std::io::{self, Result, Write};
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -270,13 +272,18 @@ pub fn write(
 /// The rows of a comparison as a table in memory, in the same order.
 #[cfg(feature = "arrow")]
 pub fn batches(comparison: &Comparison, store: &Store) -> Result<Batches> {
-    let mut table = arrow::Table::new(metadata(comparison));
-    each(comparison, store, |row| table.push(row))?;
-    table.finish()
+    let mut batcher = arrow::Batcher::new(metadata(comparison));
+    let mut batches = Vec::new();
+    each(comparison, store, |row| {
+        batches.extend(batcher.push(row)?);
+        Ok(())
+    })?;
+    batches.extend(batcher.rest()?);
+    Ok(Batches { schema: batcher.schema, batches })
 }
 
 /// What a file or a table says of itself, once: the version of its schema, and the command line that made it.
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(feature = "arrow")]
 fn metadata(comparison: &Comparison) -> Vec<(String, String)> {
     let command = comparison.provenance.command.clone();
     let command = command.map(|line| ("foldback.command".to_owned(), line));
@@ -291,6 +298,8 @@ fn each(
     let experiment = comparison.reporting.experiment.as_deref();
     let experiment = experiment.unwrap_or_default();
     let provenance = &comparison.provenance;
+    let outcomes = comparison.outcomes.iter().flat_map(|outcomes| &outcomes.sessions);
+    let outcomes: BTreeMap<usize, &SessionOutcome> = outcomes.map(|one| (one.at, one)).collect();
     for (number, session) in comparison.corpus.sessions.iter().enumerate() {
         let gone = || io::Error::other(format!("the results of {} are gone", session.path));
         let facts = comparison.facts(store, number).ok_or_else(gone)?;
@@ -300,7 +309,7 @@ fn each(
             .collect::<Result<_>>()?;
         let start = Record::exam_start(&records);
         let scale = facts.session.scale;
-        let outcome = comparison.outcomes.as_ref().and_then(|outcomes| outcomes.outcome_of(number));
+        let outcome = outcomes.get(&number);
         for (preset, record) in comparison.presets.iter().zip(&records) {
             let provided = Row {
                 session: &session.path,
@@ -386,7 +395,7 @@ fn each(
 }
 
 /// A row for the tests of tables: every kind of cell changes from row to row.
-#[cfg(all(test, any(feature = "arrow", feature = "parquet")))]
+#[cfg(all(test, feature = "arrow"))]
 fn sample(call: usize) -> Row<'static> {
     Row {
         preset: if call < 2 { "none" } else { "ünly" },
