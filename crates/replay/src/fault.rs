@@ -92,8 +92,8 @@ pub(crate) fn is_inside() -> bool {
     INSIDE.get()
 }
 
-/// Does a piece of work on another thread. If the thread that gave it `is_inside`, a panic goes with its place to the caller of
-/// [`caught`] there; else it stays as it is.
+/// Does a piece of work on another thread. If a caller of [`caught`] `is_inside` the thread that gave the work, a panic reaches that
+/// caller with its place. Without such a caller the panic is left alone.
 pub(crate) fn carried<T>(is_inside: bool, work: impl FnOnce() -> T) -> T {
     match is_inside {
         true => caught(work).unwrap_or_else(|fault| panic::resume_unwind(Box::new(fault))),
