@@ -155,15 +155,11 @@ impl ReplayBill<'_> {
         }
         let Some(before) = cut.call.checked_sub(1) else { return (0.0, false) };
         let (input, _) = self.sent(before);
-        let (input_tokens, shared_tokens, output_tokens) = match summary {
-            Some(summary) => {
-                (input + self.bill.output(before), 0, setup.measure.counts(summary).total())
-            }
-            None if cut.is_sealed() => (input, input, 0),
-            None => return (0.0, false),
-        };
-        let call = cut.call;
-        let asked = SummaryCall { call, input_tokens, shared_tokens, output_tokens, idle_ms: None };
+        if summary.is_none() && !cut.is_sealed() {
+            return (0.0, false);
+        }
+        let text = summary.map(|summary| setup.measure.counts(summary).total());
+        let asked = SummaryCall::estimated(cut.call, input, self.bill.output(before), text);
         (total(self.priced.summaries(&[asked])), true)
     }
 }

@@ -19,6 +19,16 @@ pub struct SummaryCall {
 }
 
 impl SummaryCall {
+    /// The request for a recorder's own summary, as far as no usage tells of it: as large as the request before with its answer, none
+    /// of it cached, and the text of the summary. Where only the provider can read that, it is the request before once more.
+    pub(crate) fn estimated(call: usize, before: u64, answer: u64, text: Option<u64>) -> Self {
+        let (input_tokens, shared_tokens, output_tokens) = match text {
+            Some(text) => (before + answer, 0, text),
+            None => (before, before, 0),
+        };
+        Self { call, input_tokens, shared_tokens, output_tokens, idle_ms: None }
+    }
+
     /// Its price in dollars; `held` says whether the cache still has what it shares with the request before. Nothing of it is
     /// written to the cache: nobody goes on from it.
     fn usd(&self, rates: &Rates, held: bool) -> f64 {
