@@ -79,7 +79,7 @@ impl Row {
         self.stuck.extend(track.stuck.map(|call| (call, walk.calls.len())));
         self.over += track.overflows.len();
         for (sum, share) in self.kept.iter_mut().zip(walk.by_generation(track)) {
-            sum.add(share);
+            *sum += share;
         }
     }
 

@@ -38,12 +38,12 @@ fn the_bill_and_a_dry_run_count_the_same_requests() {
         });
         let options = ReplayOptions { completions: Some(Arc::new(dry_run.clone())), ..options };
         let replayed = replay(&session, &Arc::new(strategy), &options);
-        let billed: u64 = replayed.summary_inputs.iter().map(|asked| asked.input_tokens).sum();
+        let billed: u64 = replayed.summary_calls.iter().map(|asked| asked.input_tokens).sum();
         let [(_, counted)] = &dry_run.report()[..] else {
             panic!("{name}: {:?}", dry_run.report());
         };
         assert!(counted.requests > 1, "{name} asked for {}", counted.requests);
-        assert_eq!(counted.requests, replayed.summary_inputs.len() as u64, "{name}");
+        assert_eq!(counted.requests, replayed.summary_calls.len() as u64, "{name}");
         let off = billed.abs_diff(counted.input) as f64 / counted.input as f64;
         assert!(off < 0.05, "{name}: {billed} billed, {} counted", counted.input);
     }

@@ -87,25 +87,17 @@ pub fn caught<T>(work: impl FnOnce() -> T) -> Result<T, Fault> {
     })
 }
 
-/// What passes a panic of work on another thread to the caller of [`caught`] on this one, with its place. Where no caller is on this
-/// thread, the panic stays as it is.
-pub(crate) fn carrier() -> Carrier {
-    Carrier { inside: INSIDE.get() }
+/// Whether a caller of [`caught`] is on this thread.
+pub(crate) fn is_inside() -> bool {
+    INSIDE.get()
 }
 
-/// See [`carrier`].
-#[derive(Clone, Copy)]
-pub(crate) struct Carrier {
-    inside: bool,
-}
-
-impl Carrier {
-    /// Does a piece of the work, on any thread.
-    pub(crate) fn run<T>(self, work: impl FnOnce() -> T) -> T {
-        match self.inside {
-            true => caught(work).unwrap_or_else(|fault| panic::resume_unwind(Box::new(fault))),
-            false => work(),
-        }
+/// Does a piece of work on another thread. If a caller of [`caught`] `is_inside` the thread that gave the work, a panic reaches that
+/// caller with its place. Without such a caller the panic is left alone.
+pub(crate) fn carried<T>(is_inside: bool, work: impl FnOnce() -> T) -> T {
+    match is_inside {
+        true => caught(work).unwrap_or_else(|fault| panic::resume_unwind(Box::new(fault))),
+        false => work(),
     }
 }
 

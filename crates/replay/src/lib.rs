@@ -37,7 +37,7 @@ pub use read::{
 pub use rows::store::Store;
 pub use rows::study::Run;
 pub use rows::{CompareError, parts, study};
-pub use run::drive::{Replay, ReplayOptions, SummaryInput, replay, replay_with};
+pub use run::drive::{Replay, ReplayOptions, replay, replay_with};
 pub use run::{controls, setup, state, totals, walk};
 
 pub use read::corpus::{Corpus, Source};

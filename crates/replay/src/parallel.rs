@@ -3,7 +3,7 @@
 //! Everything goes through one instance of rayon's machinery: it is as much code for each type that it is made for as a
 //! module of this crate.
 
-use crate::fault::carrier;
+use crate::fault::{carried, is_inside};
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -11,9 +11,9 @@ use std::sync::{Mutex, PoisonError};
 /// The results of `make` for all items, in their order.
 pub fn in_parallel<I: Sync, T: Send>(items: &[I], make: impl Fn(&I) -> T + Sync) -> Vec<T> {
     let made: Vec<Mutex<Option<T>>> = items.iter().map(|_| Mutex::default()).collect();
-    let carrier = carrier();
+    let is_inside = is_inside();
     each(items.len(), &|at| {
-        let one = carrier.run(|| make(&items[at]));
+        let one = carried(is_inside, || make(&items[at]));
         *made[at].lock().unwrap_or_else(PoisonError::into_inner) = Some(one);
     });
     let made = made.into_iter().map(|one| one.into_inner().unwrap_or_else(PoisonError::into_inner));

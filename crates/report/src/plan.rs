@@ -7,7 +7,8 @@ use foldback_core::plan::Plan;
 use foldback_core::position::Place;
 use foldback_core::view::ShownMessage;
 use foldback_formats::Session;
-use foldback_replay::{Probe, Request, SummaryInput};
+use foldback_replay::cost::SummaryCall;
+use foldback_replay::{Probe, Request};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -109,8 +110,8 @@ pub struct Views {
 
 impl Views {
     /// Notes the requests to a summarizer, each with the number of the call that came next.
-    pub fn asked(&mut self, inputs: &[SummaryInput]) {
-        let asked = |asked: &SummaryInput| SummaryRequestLine {
+    pub fn asked(&mut self, inputs: &[SummaryCall]) {
+        let asked = |asked: &SummaryCall| SummaryRequestLine {
             call: asked.call,
             input_tokens: asked.input_tokens,
             shared_tokens: asked.shared_tokens,

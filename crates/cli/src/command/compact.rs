@@ -78,7 +78,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         if live && args.show == Some(CompactText::PlanJson) {
             let index = Arc::new(Index::new(&session));
             let replay = replay_with(&session, &index, &strategy, &options, &mut [&mut views]);
-            views.asked(&replay.summary_inputs);
+            views.asked(&replay.summary_calls);
             replay.into_state()
         } else if live {
             replay(&session, &strategy, &options).into_state()

@@ -8,9 +8,7 @@
 
 use super::cuts::Cut;
 use crate::judge::cost::{HitShare, NamedTerms, Priced, SummaryCall, output_of};
-use crate::judge::measures::Firing;
 use crate::number::total;
-use crate::rows::study::summary_calls;
 use crate::run::drive::Replay;
 use crate::run::setup::Setup;
 use foldback_core::log::{Message, Usage};
@@ -90,11 +88,11 @@ impl Bill<'_> {
 
 impl ReplayBill<'_> {
     /// What each compaction cost; `None` where nothing was folded.
-    pub(super) fn folds(&self, cuts: &[Cut<'_>], firings: &[Firing]) -> Vec<Option<FoldCost>> {
-        let asked = summary_calls(&self.replay.summary_inputs, firings);
-        let prices = self.priced.cost(&asked).summaries;
+    pub(super) fn folds(&self, cuts: &[Cut<'_>]) -> Vec<Option<FoldCost>> {
+        let asked = &self.replay.summary_calls;
+        let prices: Vec<f64> = self.priced.summaries(asked).collect();
         let mut out = vec![None; cuts.len()];
-        for firing in firings {
+        for firing in &self.replay.firings {
             let (call, reclaimed) = (firing.call, firing.reclaimed());
             // Of several at one place, the last is what the next request sends.
             let Some(at) = cuts.iter().rposition(|cut| cut.call == call) else { continue };
@@ -157,15 +155,11 @@ impl ReplayBill<'_> {
         }
         let Some(before) = cut.call.checked_sub(1) else { return (0.0, false) };
         let (input, _) = self.sent(before);
-        let (input_tokens, shared_tokens, output_tokens) = match summary {
-            Some(summary) => {
-                (input + self.bill.output(before), 0, setup.measure.counts(summary).total())
-            }
-            None if cut.is_sealed() => (input, input, 0),
-            None => return (0.0, false),
-        };
-        let call = cut.call;
-        let asked = SummaryCall { call, input_tokens, shared_tokens, output_tokens, idle_ms: None };
-        (total(self.priced.cost(&[asked]).summaries.into_iter()), true)
+        if summary.is_none() && !cut.is_sealed() {
+            return (0.0, false);
+        }
+        let text = summary.map(|summary| setup.measure.counts(summary).total());
+        let asked = SummaryCall::estimated(cut.call, input, self.bill.output(before), text);
+        (total(self.priced.summaries(&[asked])), true)
     }
 }

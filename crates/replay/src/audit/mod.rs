@@ -19,16 +19,15 @@ pub use again::ReadAgain;
 pub use binding::Binding;
 pub use cost::FoldCost;
 
-use crate::fault::{FailedReplay, caught};
-use crate::judge::availability::Availability;
-use crate::judge::cost::{ServiceTerms, held};
+use crate::fault::FailedReplay;
+use crate::judge::cost::held;
 use crate::judge::request::Probe;
 use crate::judge::spent;
 use crate::parallel::in_parallel;
 use crate::read::index::Index;
 use crate::run::drive::{ReplayOptions, replay_forced};
 use crate::run::forced::ForcedFold;
-use crate::run::setup::{Preset, Setup};
+use crate::run::setup::{Preset, Setup, service_terms};
 use crate::run::walk::{Detail, NeedKind, Tracer, Track, Walk};
 use again::Results;
 use binding::BindingProbe;
@@ -174,9 +173,8 @@ impl Setup {
             return Ok(audit);
         }
         let index = Arc::new(Index::new(session));
-        let (hour, at_ms) = (session.hour_share(), session.began());
-        let asked = ServiceTerms { hour, at_ms, ..ServiceTerms::default() };
-        let terms = self.own(session.model.as_deref(), asked).ok_or("no model has a price")?;
+        let own = self.own(session.model.as_deref(), service_terms(session));
+        let terms = own.ok_or("no model has a price")?;
         let held = if self.model.is_some() { Vec::new() } else { held(session) };
         let log = session.log().cloned().enumerate();
         let answers: Vec<_> = log.filter(|(_, message)| message.is_answer()).collect();
@@ -186,9 +184,10 @@ impl Setup {
         let all: Vec<&Preset> = [&recorder].into_iter().chain(presets.iter().copied()).collect();
         let folded = in_parallel(&all, |preset| {
             let own = std::ptr::eq(*preset, &recorder);
-            caught(|| folded(&bill, &index, &walk, preset, &cuts, own, detail))
+            let work = || folded(&bill, &index, &walk, preset, &cuts, own, detail);
+            FailedReplay::caught(path, &preset.strategy.label(), work)
         });
-        for (preset, folded) in all.iter().zip(folded) {
+        for folded in folded {
             match folded {
                 Ok((track, folds)) => {
                     walk.tracks.push(track);
@@ -199,10 +198,7 @@ impl Setup {
                         }
                     }
                 }
-                Err(fault) => {
-                    let (session, preset) = (path.into(), preset.strategy.label());
-                    audit.failed.push(FailedReplay { session, preset, fault });
-                }
+                Err(failed) => audit.failed.push(failed),
             }
         }
         audit.walk = shown.is_some().then_some(walk);
@@ -227,14 +223,13 @@ fn folded(
         false => cuts.iter().map(|cut| (cut.after, None)).collect(),
     };
     let options = ReplayOptions { validate: false, ..setup.options(session, &preset.strategy) };
-    let mut availability = Availability::new(Arc::clone(index));
     let mut tracer = Tracer::new(Arc::clone(index), detail);
     let mut binding = BindingProbe::new(index, cuts);
-    let mut probes: [&mut dyn Probe; 3] = [&mut availability, &mut tracer, &mut binding];
+    let mut probes: [&mut dyn Probe; 2] = [&mut tracer, &mut binding];
     let replay = replay_forced(session, index, &preset.strategy, &options, &forced, &mut probes);
-    let track = tracer.finish(&replay, &availability.finish());
+    let track = tracer.finish(&replay);
     let bill = bill.replay(&replay);
-    let costs = bill.folds(cuts, &replay.firings);
+    let costs = bill.folds(cuts);
     let results = own.then(|| Results::new(index));
     let folds = cuts.iter().zip(costs).zip(binding.found).map(|((cut, cost), [rules, tasks])| {
         let modelled = cost.unwrap_or_default();

@@ -1,6 +1,7 @@
 use super::*;
 use crate::acted::{boundary, preset, setup};
 use crate::judge::cost::OWN;
+use crate::judge::cost::ServiceTerms;
 use foldback_core::Limits;
 use foldback_core::log::{Answer, EntryKind, Message, Part, Usage};
 use foldback_core::view::PartPos;

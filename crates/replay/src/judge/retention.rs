@@ -80,26 +80,26 @@ impl Retention {
     /// Adds what other calls needed.
     pub fn add(&mut self, other: &Self) {
         for (share, more) in self.by_distance.iter_mut().zip(other.by_distance) {
-            share.add(more);
+            *share += more;
         }
-        self.obs.add(other.obs);
-        self.obs_far.add(other.obs_far);
+        self.obs += other.obs;
+        self.obs_far += other.obs_far;
         self.rescued += other.rescued;
-        self.edits.add(other.edits);
-        self.pieces.add(other.pieces);
-        self.pieces_far.add(other.pieces_far);
-        self.rules.add(other.rules);
+        self.edits += other.edits;
+        self.pieces += other.pieces;
+        self.pieces_far += other.pieces_far;
+        self.rules += other.rules;
         self.rules_named += other.rules_named;
         self.rereads += other.rereads;
         self.reread_tokens += other.reread_tokens;
     }
 }
 
-fn sum(shares: &[Share]) -> Share {
-    shares.iter().fold(Share::default(), |mut sum, share| {
-        sum.add(*share);
-        sum
-    })
+/// All of them together.
+pub(crate) fn sum(shares: &[Share]) -> Share {
+    let mut sum = Share::default();
+    shares.iter().for_each(|share| sum += *share);
+    sum
 }
 
 /// By step of distance, those that something was needed at: `1`, `2`, `3`, `5`, `10`, `20`, `50`, `beyond`.

@@ -1,6 +1,6 @@
 //! A question that may be asked.
 
-use super::{Holder, Kind};
+use super::{Holder, Kind, Question};
 use crate::read::index::LogPart;
 use std::sync::Arc;
 
@@ -13,13 +13,9 @@ pub(super) type Pool = Arc<[String]>;
 /// A question that may be asked.
 #[derive(Clone, Debug)]
 pub(super) struct Candidate {
-    pub(super) kind: Kind,
-    pub(super) holder: Holder,
+    /// As far as it is known before the log was looked through.
+    pub(super) question: Question,
     pub(super) at: LogPart,
-    pub(super) text: String,
-    pub(super) expected: String,
-    pub(super) also: Vec<String>,
-    pub(super) path: bool,
     pub(super) pool: Pool,
     /// Before and behind the gap, if it is one.
     pub(super) around: Option<(String, String)>,
@@ -32,13 +28,14 @@ impl Candidate {
         expected: String,
         pool: Pool,
     ) -> Self {
-        let also = Vec::new();
-        Self { kind, holder, at, text, expected, also, path: false, pool, around: None }
+        let question = Question::new(kind, Some(holder), text, expected);
+        Self { question, at, pool, around: None }
     }
 
     /// The same where the answer may be a path.
-    pub(super) fn path(self, path: bool) -> Self {
-        Self { path, ..self }
+    pub(super) fn path(mut self, path: bool) -> Self {
+        self.question.path = path;
+        self
     }
 
     /// A line without a piece that stands in it once. The whole line is an answer, too.
@@ -52,10 +49,8 @@ impl Candidate {
         let text = format!(
             "{what}, here with a gap marked {GAP}:\n\n{before}{GAP}{behind}\n\nWhat stood in the gap?"
         );
-        Self {
-            also: vec![line.to_owned()],
-            around: Some((before.to_owned(), behind.to_owned())),
-            ..Self::new(at, text, piece.to_owned(), pool)
-        }
+        let mut gap = Self::new(at, text, piece.to_owned(), pool);
+        gap.question.also.push(line.to_owned());
+        Self { around: Some((before.to_owned(), behind.to_owned())), ..gap }
     }
 }

@@ -19,11 +19,13 @@ pub fn questions(moment: &Moment, most: usize) -> Vec<Question> {
     for candidate in found {
         let age = log.age(candidate.at.0);
         let band = AGES.iter().take_while(|end| age > **end).count();
-        strata.entry(candidate.kind).or_default().entry(band).or_default().push(candidate);
+        strata.entry(candidate.question.kind).or_default().entry(band).or_default().push(candidate);
     }
     // By a hash, so that no place of a log is favored.
     let in_turn = |list: &mut Vec<Candidate>| -> VecDeque<Candidate> {
-        list.sort_by_cached_key(|one| *hash(&one.text, &one.expected).as_bytes());
+        list.sort_by_cached_key(|Candidate { question, .. }| {
+            *hash(&question.text, &question.expected).as_bytes()
+        });
         std::mem::take(list).into()
     };
     let mut kinds: Vec<Vec<VecDeque<Candidate>>> = strata
@@ -98,28 +100,19 @@ impl<'m> Log<'m> {
             return None;
         }
         // Questions that contain their answer, and answers of several lines, are skipped.
-        let expected = candidate.expected.as_str();
+        let Question { text, expected, .. } = &candidate.question;
         let one_line = expected.trim() == expected && !expected.contains(['\n', '\r']);
-        if !one_line || plain(expected).is_empty() || candidate.text.contains(expected) {
+        if !one_line || plain(expected).is_empty() || text.contains(expected) {
             return None;
         }
         let distractors = distractors(&candidate);
         if distractors.len() < LEAST {
             return None;
         }
-        let last = self.last(&candidate.expected);
-        let Candidate { kind, holder, at, text, expected, also, path, .. } = candidate;
-        Some(Question {
-            kind,
-            holder: Some(holder),
-            age: last.or(Some(self.age(at.0))),
-            text,
-            expected,
-            also,
-            path,
-            distractors,
-            place: Some(Place { message: self.messages[at.0].id.clone(), part: at.1 }),
-        })
+        let Candidate { question, at, .. } = candidate;
+        let age = self.last(&question.expected).or(Some(self.age(at.0)));
+        let place = Some(Place { message: self.messages[at.0].id.clone(), part: at.1 });
+        Some(Question { age, distractors, place, ..question })
     }
 
     /// Whether a line of the log has something else in the gap.
@@ -128,14 +121,15 @@ impl<'m> Log<'m> {
         lines.any(|line| {
             let rest = line.trim().strip_prefix(before.as_str());
             let inner = rest.and_then(|rest| rest.strip_suffix(behind.as_str()));
-            inner.is_some_and(|inner| inner != candidate.expected)
+            inner.is_some_and(|inner| inner != candidate.question.expected)
         })
     }
 }
 
 /// Those of the pool that are most like the answer by their length; which of several alike, a hash decides.
 fn distractors(candidate: &Candidate) -> Vec<String> {
-    let expected = plain(&candidate.expected);
+    let question = &candidate.question;
+    let expected = plain(&question.expected);
     let length = expected.chars().count();
     let mut seen = BTreeSet::new();
     let mut pool: Vec<&String> = candidate
@@ -145,12 +139,12 @@ fn distractors(candidate: &Candidate) -> Vec<String> {
             let other = plain(one);
             let alike = other.contains(&expected)
                 || expected.contains(&other)
-                || (candidate.path && same_path(&other, &expected));
-            !alike && !stands_in(&candidate.text, one) && seen.insert(other)
+                || (question.path && same_path(&other, &expected));
+            !alike && !stands_in(&question.text, one) && seen.insert(other)
         })
         .collect();
     pool.sort_by_cached_key(|one| {
-        (one.chars().count().abs_diff(length), *hash(&candidate.text, one).as_bytes())
+        (one.chars().count().abs_diff(length), *hash(&question.text, one).as_bytes())
     });
     pool.into_iter().take(MOST).cloned().collect()
 }

@@ -52,7 +52,7 @@ fn edited(index: &Index, log: &[Arc<Message>]) -> Vec<Candidate> {
     };
     // A file that was both is asked for once.
     let mut questions: Vec<Candidate> = ends(&edits).map(question).collect();
-    questions.dedup_by(|a, b| a.expected == b.expected);
+    questions.dedup_by(|a, b| a.question.expected == b.question.expected);
     questions
 }
 
@@ -66,19 +66,24 @@ fn failures(index: &Index, log: &[Arc<Message>]) -> Vec<Candidate> {
         .collect();
     let fits = |line: &str| LINE.contains(&line.chars().count());
     let pool: Pool = lines.iter().map(|(line, _)| line.clone()).filter(|line| fits(line)).collect();
-    ends(&lines)
-        .filter(|((line, _), _)| fits(line))
-        .map(|((line, at), which)| {
-            Candidate::new(
-                (Kind::Failed, Holder::Result, *at),
-                format!(
-                    "Which line states the error in the {which} tool result that reports a failure? Copy the line."
-                ),
-                line.clone(),
-                Arc::clone(&pool),
-            )
-        })
-        .collect()
+    asked(ends(&lines).filter(|((line, _), _)| fits(line)), &pool, |which| {
+        format!(
+            "Which line states the error in the {which} tool result that reports a failure? Copy the line."
+        )
+    })
+}
+
+/// A question for each failure, which is the latest or the first.
+fn asked<'l>(
+    failures: impl Iterator<Item = (&'l (String, LogPart), &'static str)>,
+    pool: &Pool,
+    text: impl Fn(&str) -> String,
+) -> Vec<Candidate> {
+    let question = |((answer, at), which): (&'l (String, LogPart), &str)| {
+        let place = (Kind::Failed, Holder::Result, *at);
+        Candidate::new(place, text(which), answer.clone(), Arc::clone(pool))
+    };
+    failures.map(question).collect()
 }
 
 fn tests(log: &[Arc<Message>]) -> Vec<Candidate> {
@@ -94,19 +99,9 @@ fn tests(log: &[Arc<Message>]) -> Vec<Candidate> {
             names.extend(told.into_iter().map(|(_, name)| name.to_owned()));
         }
     }
-    let pool: Pool = names.into();
-    ends(&failing)
-        .map(|((name, at), which)| {
-            Candidate::new(
-                (Kind::Failed, Holder::Result, *at),
-                format!(
-                    "Which test does the {which} tool result with failing tests name first as failed?"
-                ),
-                name.clone(),
-                Arc::clone(&pool),
-            )
-        })
-        .collect()
+    asked(ends(&failing), &names.into(), |which| {
+        format!("Which test does the {which} tool result with failing tests name first as failed?")
+    })
 }
 
 /// The test that a line of pytest, unittest, Go or Rust tells of, and whether it failed.

@@ -95,80 +95,72 @@ pub fn lines(rows: &[Row]) -> Vec<Line> {
     let presets = in_order(rows.iter().map(|row| &*row.preset));
     let first = presets.first().copied().unwrap_or_default();
     let line = |preset: &&str| {
-        let own = AskedRows::new(rows, |row| row.preset == *preset);
+        let own = asked(rows, preset);
+        let share = |holds: &dyn Fn(&Row) -> Option<bool>| share(&own, &sample, holds);
         let exact = |row: &Row| row.form == Form::Exact;
         let mut unusable = BTreeMap::new();
-        for row in &own.rows {
+        for row in &own {
             if !matches!(row.outcome, Outcome::Right | Outcome::Wrong) {
                 *unusable.entry(row.outcome).or_default() += 1;
             }
         }
-        let size: u64 = own.rows.iter().map(|row| row.tokens).sum();
+        let size: u64 = own.iter().map(|row| row.tokens).sum();
         Line {
             preset: (*preset).to_owned(),
-            asked: own.rows.len(),
+            asked: own.len(),
             too_large: rows
                 .iter()
                 .filter(|row| row.preset == *preset && !row.outcome.is_asked())
                 .count(),
-            exact: own.share(&sample, |row| exact(row).then_some(row.right)),
-            choice: own.share(&sample, |row| (!exact(row)).then_some(row.right)),
+            exact: share(&|row| exact(row).then_some(row.right)),
+            choice: share(&|row| (!exact(row)).then_some(row.right)),
             difference: difference(
                 &sample,
                 rows,
                 [preset, preset.strip_suffix(RECALL).unwrap_or(first)],
             ),
-            in_view: own.share(&sample, |row| Some(row.in_view)),
-            agreement: own.share(&sample, |row| exact(row).then_some(row.in_view == row.right)),
-            kept_agreement: own
-                .share(&sample, |row| Some(row.kept.filter(|_| exact(row))? == row.right)),
-            ages: own.ages(),
+            in_view: share(&|row| Some(row.in_view)),
+            agreement: share(&|row| exact(row).then_some(row.in_view == row.right)),
+            kept_agreement: share(&|row| Some(row.kept.filter(|_| exact(row))? == row.right)),
+            ages: ages(&own),
             unusable,
-            recalls: own.rows.iter().map(|row| row.recalls).sum(),
-            tokens: size.checked_div(own.rows.len() as u64).unwrap_or(0),
+            recalls: own.iter().map(|row| row.recalls).sum(),
+            tokens: size.checked_div(own.len() as u64).unwrap_or(0),
         }
     };
     presets.iter().map(line).collect()
 }
 
-/// Rows of questions that were asked.
-struct AskedRows<'r> {
-    rows: Vec<&'r Row>,
-}
-
 /// Sums by session: its path and its cluster.
 type BySession<'r, T> = BTreeMap<(&'r str, &'r str), T>;
 
-impl<'r> AskedRows<'r> {
-    fn new(rows: &'r [Row], which: impl Fn(&Row) -> bool) -> Self {
-        Self { rows: rows.iter().filter(|row| row.outcome.is_asked() && which(row)).collect() }
-    }
+/// Rows of questions that were asked of a preset.
+fn asked<'r>(rows: &'r [Row], preset: &str) -> Vec<&'r Row> {
+    rows.iter().filter(|row| row.outcome.is_asked() && row.preset == preset).collect()
+}
 
-    /// How often something holds, of the rows that it can be said of.
-    fn share(&self, sample: &Sample, holds: impl Fn(&Row) -> Option<bool>) -> Estimate {
-        let mut sums: BySession<'_, Share> = BTreeMap::new();
-        for row in &self.rows {
-            if let Some(holds) = holds(row) {
-                sums.entry((&row.session, &row.cluster)).or_default().count(holds);
-            }
+/// How often something holds, of the rows that it can be said of.
+fn share(rows: &[&Row], sample: &Sample, holds: impl Fn(&Row) -> Option<bool>) -> Estimate {
+    let mut sums: BySession<'_, Share> = BTreeMap::new();
+    for row in rows {
+        if let Some(holds) = holds(row) {
+            sums.entry((&row.session, &row.cluster)).or_default().count(holds);
         }
-        let numbers = numbers(&sums);
-        proportion(sample, numbers.into_iter().zip(sums.into_values()))
     }
+    let numbers = numbers(&sums);
+    proportion(sample, numbers.into_iter().zip(sums.into_values()))
+}
 
-    fn ages(&self) -> Vec<(String, Share)> {
-        let bands = AGES.iter().map(|end| age_band(*end)).chain([age_band(usize::MAX)]);
-        let share = |band: String| {
-            let mut share = Share::default();
-            for row in &self.rows {
-                if row.age.is_some_and(|age| age_band(age) == band) {
-                    share.count(row.right);
-                }
-            }
-            (band, share)
-        };
-        bands.map(share).collect()
-    }
+/// By stratum of age, right of asked.
+fn ages(rows: &[&Row]) -> Vec<(String, Share)> {
+    let bands = AGES.iter().map(|end| age_band(*end)).chain([age_band(usize::MAX)]);
+    let share = |band: String| {
+        let mut share = Share::default();
+        let own = rows.iter().filter(|row| row.age.is_some_and(|age| age_band(age) == band));
+        own.for_each(|row| share.count(row.right));
+        (band, share)
+    };
+    bands.map(share).collect()
 }
 
 fn numbers<T>(sums: &BySession<'_, T>) -> Vec<usize> {
@@ -178,10 +170,10 @@ fn numbers<T>(sums: &BySession<'_, T>) -> Vec<usize> {
 /// What one preset is better by than another, on the questions that both were asked.
 fn difference(sample: &Sample, rows: &[Row], [one, other]: [&str; 2]) -> Estimate {
     let key = |row: &&Row| (row.session.clone(), row.id.clone(), row.form == Form::Exact);
-    let of = |preset: &str| AskedRows::new(rows, |row| row.preset == preset).rows;
-    let others: BTreeMap<_, bool> = of(other).iter().map(|row| (key(row), row.right)).collect();
+    let others: BTreeMap<_, bool> =
+        asked(rows, other).iter().map(|row| (key(row), row.right)).collect();
     let mut sums: BySession<'_, [Share; 2]> = BTreeMap::new();
-    for row in of(one) {
+    for row in asked(rows, one) {
         if let Some(right) = others.get(&key(&row)) {
             let both = sums.entry((&row.session, &row.cluster)).or_default();
             both[0].count(row.right);

@@ -44,8 +44,8 @@ pub(super) fn gaps(index: &Index, log: &[Arc<Message>]) -> Vec<Candidate> {
                     }));
                 }
                 PartKind::Call(call) => {
-                    let commands = commands(&call.arguments_value());
-                    let lines = commands.iter().flat_map(|command| command.lines());
+                    let arguments = call.arguments_value();
+                    let lines = command(&arguments).into_iter().flat_map(str::lines);
                     found.extend(
                         lines.filter_map(|line| {
                             known.once(line, (Kind::Tried, Holder::Call, place))
@@ -59,16 +59,13 @@ pub(super) fn gaps(index: &Index, log: &[Arc<Message>]) -> Vec<Candidate> {
     found
 }
 
-/// The commands of a call.
-fn commands(arguments: &Value) -> Vec<String> {
-    let named = COMMANDS.iter().find_map(|name| arguments.get(name));
-    match named {
-        Some(Value::String(command)) => vec![command.clone()],
+/// The command of a call.
+fn command(arguments: &Value) -> Option<&str> {
+    match COMMANDS.iter().find_map(|name| arguments.get(name))? {
+        Value::String(command) => Some(command),
         // `["bash", "-lc", "…"]`
-        Some(Value::Array(words)) => {
-            words.last().and_then(Value::as_str).map(str::to_owned).into_iter().collect()
-        }
-        _ => Vec::new(),
+        Value::Array(words) => words.last()?.as_str(),
+        _ => None,
     }
 }
 

@@ -65,17 +65,9 @@ impl Own {
         let log = Log::new(moment.log(), moment.call());
         let question = |line: &Line| {
             let Line { question, answer, also, distractors, path, .. } = line.clone();
-            Question {
-                kind: Kind::Own,
-                holder: None,
-                age: log.last(&answer),
-                text: question,
-                expected: answer,
-                also,
-                path,
-                distractors,
-                place: None,
-            }
+            let age = log.last(&answer);
+            let asked = Question::new(Kind::Own, None, question, answer);
+            Question { age, also, path, distractors, ..asked }
         };
         meant.into_iter().map(question).collect()
     }

@@ -2,10 +2,10 @@
 
 use super::Question;
 use super::score::stands_in;
-use crate::judge::availability::Availability;
 use crate::judge::request::{Probe, Request};
-use crate::read::index::Index;
+use crate::judge::retention::Retention;
 use crate::read::index::text::text_of;
+use crate::read::index::{Index, ReferenceNeed};
 use crate::run::drive::replay_with;
 use crate::run::setup::{Preset, Setup};
 use crate::stats::Share;
@@ -84,30 +84,13 @@ impl Moment {
 
     /// What a preset's request shows. A model may be asked for summaries on the way.
     pub fn view(&self, preset: &Preset, setup: &Setup) -> View {
-        self.seen(preset, setup, &mut [])
-    }
-
-    /// The same, and what it had of what the call needed of older results.
-    pub fn view_and_kept(&self, preset: &Preset, setup: &Setup) -> (View, Share) {
-        let mut availability = Availability::new(Arc::clone(&self.index));
-        let view = self.seen(preset, setup, &mut [&mut availability]);
-        let needs = availability.finish().calls;
-        (view, needs.get(self.call).map_or_else(Share::default, |call| call.obs_far))
-    }
-
-    fn seen<'p>(
-        &self,
-        preset: &Preset,
-        setup: &Setup,
-        more: &mut [&'p mut (dyn Probe + 'p)],
-    ) -> View {
         let mut options = setup.options(&self.session, &preset.strategy);
         options.validate = false;
         options.completions.clone_from(&preset.completions);
-        let mut capture = Capture { call: self.call, view: View::default() };
-        let mut probes: Vec<&mut dyn Probe> = vec![&mut capture];
-        probes.extend(more.iter_mut().map(|probe| &mut **probe as &mut dyn Probe));
-        replay_with(&self.session, &self.index, &preset.strategy, &options, &mut probes);
+        let needs = self.index.calls.get(self.call).map_or(&[][..], |needs| &needs.references);
+        let mut capture = Capture { call: self.call, needs, view: View::default() };
+        let (index, strategy) = (&self.index, &preset.strategy);
+        replay_with(&self.session, index, strategy, &options, &mut [&mut capture]);
         capture.view
     }
 
@@ -135,6 +118,8 @@ pub struct View {
     whole: BTreeMap<String, Vec<usize>>,
     /// What is shown, as answers are looked for in it.
     text: String,
+    /// What the call needs of older results, and how much of it is there. None of a control.
+    pub kept: Share,
     /// The conversation that it is of: what it leaves out can be looked up there. None of a control.
     pub conversation: Option<Conversation>,
 }
@@ -166,16 +151,23 @@ impl View {
 
 /// Takes what one request shows.
 #[derive(Debug)]
-struct Capture {
+struct Capture<'i> {
     call: usize,
+    /// The references of the call.
+    needs: &'i [ReferenceNeed],
     view: View,
 }
 
-impl Probe for Capture {
+impl Probe for Capture<'_> {
     fn call(&mut self, request: &Request<'_>) {
         if request.call != self.call {
             return;
         }
+        let mut retention = Retention::default();
+        for need in self.needs {
+            retention.count(need, request.tracker.presence(need.reference));
+        }
+        self.view.kept = retention.obs_far;
         self.view.conversation = Some(request.conversation.clone());
         for shown in request.conversation.sent() {
             if shown.message.id == ASKED {

@@ -7,7 +7,7 @@ use foldback_core::frame::Segment;
 use foldback_core::log::{Message, Usage};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
-use foldback_stages::estimator::{Calibration, Fit, Observation};
+use foldback_stages::estimator::Observation;
 use serde::{Deserialize, Serialize};
 
 /// Estimate of the un-compacted log and recorded request size, call by call, up to the recorder's
@@ -16,13 +16,11 @@ pub fn observations(session: &Session, estimator: &dyn Estimator) -> Vec<Observa
     let mut sum = session.frame.tokens(estimator);
     let mut pairs = Vec::new();
     for (message, faithful) in with_faith(session) {
-        if let (true, Some(usage)) = (message.is_answer(), usage_of(message)) {
+        if let Some(sent) = sent(message) {
             if !faithful {
                 break;
             }
-            if usage.input_total() > 0 {
-                pairs.push(Observation::new(sum, usage.input_total()));
-            }
+            pairs.push(Observation::new(sum, sent));
         }
         sum += estimator.counts(message).total();
     }
@@ -105,8 +103,8 @@ pub fn unrecorded(session: &Session, estimator: &dyn Estimator) -> u64 {
 
 /// Input of the request that a message answers, as the provider counted it.
 fn sent(message: &Message) -> Option<u64> {
-    let usage = usage_of(message).filter(|_| message.is_answer())?;
-    Some(usage.input_total()).filter(|total| *total > 0)
+    let usage = message.answer.as_ref()?.usage.filter(|_| message.is_answer())?;
+    usage.has_input().then(|| usage.input_total())
 }
 
 /// Bytes that a token has at least, in the mean over a prompt.
@@ -135,43 +133,6 @@ pub(crate) fn is_headless(session: &Session) -> bool {
     let Some((first, later)) = requests.split_first() else { return false };
     let besides = first.saturating_sub(bytes / LEAST_BYTES);
     later.iter().any(|later| *later < besides)
-}
-
-/// A calibration that grows with the replay: it knows the calls up to now and no more.
-#[derive(Clone, Debug, Default)]
-pub struct Running {
-    /// Estimate of the un-compacted log up to now, frame included.
-    log: u64,
-    fit: Fit,
-}
-
-impl Running {
-    /// A calibration for a session whose recorded frame weighs so much.
-    pub(crate) fn new(frame: u64) -> Self {
-        Self { log: frame, ..Self::default() }
-    }
-
-    /// A message of the log was appended, of so many tokens.
-    pub fn append(&mut self, tokens: u64) {
-        self.log += tokens;
-    }
-
-    /// A call's usage became known; `estimate` is what [`Running::log`] was when it was sent.
-    pub fn call(&mut self, estimate: u64, usage: u64) {
-        if usage > 0 {
-            self.fit.add(Observation::new(estimate, usage));
-        }
-    }
-
-    /// Estimate of the un-compacted log up to now.
-    pub fn log(&self) -> u64 {
-        self.log
-    }
-
-    /// The calibration on what is known now.
-    pub(crate) fn calibration(&self) -> Calibration {
-        self.fit.calibration().unwrap_or_default()
-    }
 }
 
 /// What the recorded usage told of the provider's cache so far. Some strategies do not count every class of it.
@@ -223,10 +184,6 @@ pub(crate) fn with_faith(session: &Session) -> impl Iterator<Item = (&Message, b
 pub(crate) fn faithful_until(session: &Session) -> Option<usize> {
     let compacted = session.boundaries.iter().map(|boundary| boundary.before).min();
     if is_headless(session) { Some(0) } else { compacted }
-}
-
-fn usage_of(message: &Message) -> Option<Usage> {
-    message.answer.as_ref()?.usage.filter(Usage::has_input)
 }
 
 #[cfg(test)]

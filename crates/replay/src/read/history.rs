@@ -12,22 +12,15 @@ pub(crate) type Copied = BTreeMap<usize, Vec<usize>>;
 /// Takes the calls out of the sessions of a file that another of them holds: a store has all of an agent's.
 pub fn counted_once(sessions: &mut [Session]) {
     if sessions.len() > 1 {
-        let copied = within(sessions);
+        let numbered = sessions.iter().enumerate();
+        let members = numbered.map(|(number, session)| {
+            let from = session.parent.as_deref();
+            Member { place: (0, number), session, from }
+        });
+        let copied = among(members.collect(), true);
+        let copied = copied.into_iter().map(|((_, number), copied)| (number, copied)).collect();
         take_out(sessions, &copied);
     }
-}
-
-/// What is copied from one session of a file to another.
-fn within(sessions: &[Session]) -> Copied {
-    let numbered = sessions.iter().enumerate();
-    let members = numbered.map(|(number, session)| {
-        let from = session.parent.as_deref();
-        Member { place: (0, number), session, from }
-    });
-    among(members.collect(), true)
-        .into_iter()
-        .map(|((_, number), copied)| (number, copied))
-        .collect()
 }
 
 /// A session that may hold what others do.

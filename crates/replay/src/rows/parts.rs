@@ -8,7 +8,7 @@
 
 use super::CompareError;
 use super::store::{Key, PART, Store, key};
-use super::study::{Context, Imported, Keys, Names, Run, failed, study};
+use super::study::{Context, Keys, Names, Run, failed, study};
 use crate::fault::FailedReplay;
 use crate::parallel::{in_parallel, try_in_parallel};
 use crate::read::corpus::{Corpus, Failure, Source};
@@ -213,7 +213,7 @@ fn is_whole(
     split: Option<Split>,
     presets: usize,
 ) -> bool {
-    let Some(Imported { ids }) = store.get(Keys::of_file(content)) else { return false };
+    let Some(ids) = store.get::<Vec<String>>(Keys::of_file(content)) else { return false };
     let studied = |id: &str| split.is_none_or(|part| Split::from_id(id) == part);
     ids.iter().enumerate().filter(|(_, id)| studied(id)).all(|(number, _)| {
         let keys = Keys::new(content, number, Arc::clone(names));

@@ -1,10 +1,10 @@
 //! Drives a conversation through a recorded session and measures every request.
 
-use crate::judge::cost::{RequestLog, call_of, start_of};
+use crate::judge::cost::{RequestLog, SummaryCall, call_of, start_of};
 use crate::judge::measures::{Firing, Firings};
 use crate::judge::request::{Probe, Request, show};
 use crate::judge::reread::{Reader, Readers};
-use crate::read::calibrate::{self, RecordedCache, Running, faithful_until, unrecorded};
+use crate::read::calibrate::{self, RecordedCache, faithful_until, unrecorded};
 use crate::read::index::{Index, RepeatedRead, Tracker};
 use crate::read::recorder::{Recorded, RecordedSummaries};
 use crate::read::scale::Scale;
@@ -25,6 +25,7 @@ use foldback_core::strategy::Strategy;
 use foldback_core::validity::{Dialect, Monitor, Violation};
 use foldback_core::{Frame, Limits, SegmentKind};
 use foldback_formats::Session;
+use foldback_stages::estimator::{Fit, Observation};
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -49,19 +50,6 @@ pub struct ReplayOptions {
     pub completions: Option<Arc<dyn Model>>,
 }
 
-/// A request for a summary, as it is billed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SummaryInput {
-    /// Number of the call that came next.
-    pub call: usize,
-    /// Its tokens.
-    pub input_tokens: u64,
-    /// Tokens that the request before had, too.
-    pub shared_tokens: u64,
-    /// Milliseconds after the request before, if it was sent at the idle moment.
-    pub idle_ms: Option<i64>,
-}
-
 /// What a replay gave.
 #[derive(Clone, Debug)]
 pub struct Replay {
@@ -75,9 +63,9 @@ pub struct Replay {
     pub reports: Vec<(usize, Report)>,
     /// The requests, for their bill.
     pub requests: RequestLog,
-    /// The requests for summaries, taken or not: number of the call that came next, and input tokens
-    /// (see [`crate::run::asked`]).
-    pub summary_inputs: Vec<SummaryInput>,
+    /// The requests for summaries, taken or not, as they are billed: for what was asked (see [`crate::run::asked`]). Where a replay
+    /// reads what is in view, what was written is with the first of those before a call.
+    pub summary_calls: Vec<SummaryCall>,
     /// The conversation as the last message left it.
     pub conversation: Conversation,
     /// Its meter of the measuring estimator.
@@ -134,9 +122,7 @@ pub(crate) fn frame_for(session: &Session, measure: &dyn Estimator) -> Frame {
 
 /// Replays a session under a strategy.
 pub fn replay(session: &Session, strategy: &Arc<Strategy>, options: &ReplayOptions) -> Replay {
-    let mut driver = Driver::new(session, strategy, options, None);
-    block_on(options, driver.run(&mut []));
-    driver.finish()
+    Driver::new(session, strategy, options, None).replay(&mut [])
 }
 
 /// Replays a session, read by its index, under a strategy while probes look on.
@@ -147,9 +133,8 @@ pub fn replay_with(
     options: &ReplayOptions,
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
-    let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
-    block_on(options, driver.run(probes));
-    driver.finish()
+    let tracker = Tracker::new(Arc::clone(index));
+    Driver::new(session, strategy, options, Some(tracker)).replay(probes)
 }
 
 /// Replays a session that is folded at given places and nowhere else.
@@ -162,9 +147,9 @@ pub(crate) fn replay_forced(
     probes: &mut [&mut dyn Probe],
 ) -> Replay {
     let mut driver = Driver::new(session, strategy, options, Some(Tracker::new(Arc::clone(index))));
-    driver.fold_at(forced);
-    block_on(options, driver.run(probes));
-    driver.finish()
+    driver.conversation.set_automatic(false);
+    driver.forced = forced;
+    driver.replay(probes)
 }
 
 /// A request in the form in which it is sent.
@@ -188,16 +173,18 @@ pub(crate) struct Driver<'s> {
     clock: Arc<FixedClock>,
     ids: Arc<CountingIds>,
     asked: Arc<AskedInputs>,
-    summary_inputs: Vec<SummaryInput>,
+    summary_calls: Vec<SummaryCall>,
     meter: MeterId,
     session: &'s Session,
     /// What the provider counts of a request, for usage after a fold: the provider counts whatever is sent.
     scale: OnceCell<Option<Scale>>,
-    /// The same by the strategy's own estimator, where the recording does not tell.
-    own: Running,
-    cache: RecordedCache,
-    /// The un-compacted log by that estimator when the latest request was sent.
+    /// The same by the strategy's own estimator, where the recording does not tell: by the calls up to now and no more.
+    own: Fit,
+    /// The un-compacted log up to now by that estimator, frame included.
     log_tokens: u64,
+    cache: RecordedCache,
+    /// The same when the latest request was sent.
+    sent_log_tokens: u64,
     /// Up to where the requests have followed the conversation.
     sent: Cursor,
     requests: RequestLog,
@@ -209,9 +196,8 @@ pub(crate) struct Driver<'s> {
     pub(crate) readers: Option<Readers>,
     /// The drivers that parted.
     pub(crate) parted: Vec<Self>,
-    /// Folds that are made whatever the policy says, in the order of their places, and how many of them were.
+    /// Folds that are still to be made, whatever the policy says, in the order of their places.
     forced: &'s [ForcedFold],
-    made: usize,
     /// Messages in the conversation that are no part of the recording.
     added: usize,
     rows: Vec<CallRow>,
@@ -254,13 +240,14 @@ impl<'s> Driver<'s> {
             clock,
             ids: Arc::default(),
             asked: Arc::new(AskedInputs::new(Arc::clone(&options.measure))),
-            summary_inputs: Vec::new(),
+            summary_calls: Vec::new(),
             meter,
             session,
             scale: OnceCell::new(),
-            own: Running::new(recorded_frame),
+            own: Fit::default(),
+            log_tokens: recorded_frame,
             cache: RecordedCache::default(),
-            log_tokens: 0,
+            sent_log_tokens: 0,
             sent: Cursor::default(),
             requests: RequestLog::default(),
             tracker,
@@ -269,7 +256,6 @@ impl<'s> Driver<'s> {
             readers: None,
             parted: Vec::new(),
             forced: &[],
-            made: 0,
             added: 0,
             rows: Vec::new(),
             reports: Vec::new(),
@@ -322,6 +308,12 @@ impl<'s> Driver<'s> {
         copy.inject();
         (self.tracker, self.parted) = (tracker, parted);
         copy
+    }
+
+    /// Runs to the end of the session: what that gave.
+    fn replay(mut self, probes: &mut [&mut dyn Probe]) -> Replay {
+        block_on(self.options, self.run(probes));
+        self.finish()
     }
 
     /// Runs to the end of the session.
@@ -388,19 +380,13 @@ impl<'s> Driver<'s> {
         }
     }
 
-    /// Folds at these places alone.
-    pub(crate) fn fold_at(&mut self, forced: &'s [ForcedFold]) {
-        self.conversation.set_automatic(false);
-        self.forced = forced;
-    }
-
     /// Makes the folds whose place is reached.
     async fn force(&mut self) {
-        let forced = self.forced;
-        while let Some((_, recorded)) =
-            forced.get(self.made).filter(|(after, _)| *after <= self.recorded_len())
-        {
-            self.made += 1;
+        while let Some(((after, recorded), rest)) = self.forced.split_first() {
+            if *after > self.recorded_len() {
+                break;
+            }
+            self.forced = rest;
             match recorded {
                 Some(view) => {
                     let report = view.apply(&mut self.conversation);
@@ -459,7 +445,7 @@ impl<'s> Driver<'s> {
             self.clock.advance(time);
         }
         let pos = self.conversation.append(Arc::clone(message));
-        self.own.append(self.conversation.meter(MeterId::OWN).appended(pos));
+        self.log_tokens += self.conversation.meter(MeterId::OWN).appended(pos);
     }
 
     async fn at(&mut self, moment: Moment, signals: Signals) {
@@ -478,9 +464,9 @@ impl<'s> Driver<'s> {
                 }
                 false => (tokens, 0),
             };
-            SummaryInput { call, input_tokens, shared_tokens, idle_ms }
+            SummaryCall { call, input_tokens, shared_tokens, output_tokens: 0, idle_ms }
         });
-        self.summary_inputs.extend(asked);
+        self.summary_calls.extend(asked);
         self.note(reports);
     }
 
@@ -546,7 +532,7 @@ impl<'s> Driver<'s> {
         self.requests.send(&self.conversation, &delta, self.meter, call);
         let cached = self.requests.requests().last().map_or(0, |request| request.kept_tokens);
         let decision_tokens = self.conversation.tokens();
-        self.log_tokens = self.own.log();
+        self.sent_log_tokens = self.log_tokens;
         self.request_tokens =
             self.recorded_frame + self.conversation.meter(MeterId::OWN).view_tokens();
         let recorded = answer.answer.as_ref().and_then(|answer| answer.usage);
@@ -603,7 +589,7 @@ impl<'s> Driver<'s> {
         let counted = recorded.filter(Usage::has_input);
         self.cache.look(counted);
         if let (Some(usage), false) = (counted, behind_boundary) {
-            self.own.call(self.log_tokens, usage.input_total());
+            self.own.add(Observation::new(self.sent_log_tokens, usage.input_total()));
         }
         let folded = self.conversation.view().is_folded() || self.added > 0;
         if let (Some(usage), false, false) = (counted, folded, behind_boundary) {
@@ -620,7 +606,7 @@ impl<'s> Driver<'s> {
             self.rows.last().map_or((0, 0), |row| (row.input_tokens, row.cache_read));
         let input = match scale {
             Some(scale) => scale.request(sent),
-            None => self.own.calibration().request(self.request_tokens),
+            None => self.own.calibration().unwrap_or_default().request(self.request_tokens),
         };
         let usage = Usage { output, ..self.cache.divide(input, same, sent) };
         UsageReading { usage, source: UsageSource::Synthesised }
@@ -642,7 +628,15 @@ impl<'s> Driver<'s> {
         self.inherited.extend(findings.inherited.iter().map(key));
     }
 
-    pub(crate) fn finish(self) -> Replay {
+    pub(crate) fn finish(mut self) -> Replay {
+        let firings = self.firings.finish();
+        for firing in firings.iter().filter(|firing| firing.summaries > 0) {
+            let at = self.summary_calls.partition_point(|asked| asked.call < firing.call);
+            let asked = self.summary_calls.get_mut(at).filter(|asked| asked.call == firing.call);
+            if let Some(asked) = asked {
+                asked.output_tokens = firing.summary_tokens;
+            }
+        }
         let metrics = SessionMetrics::new(
             &self.rows,
             *self.conversation.counters(),
@@ -652,10 +646,10 @@ impl<'s> Driver<'s> {
         Replay {
             rows: self.rows,
             metrics,
-            firings: self.firings.finish(),
+            firings,
             reports: self.reports,
             requests: self.requests,
-            summary_inputs: self.summary_inputs,
+            summary_calls: self.summary_calls,
             conversation: self.conversation,
             meter: self.meter,
         }
@@ -766,7 +760,7 @@ mod tests {
             assert_eq!(at_idle(&listed), expected, "{pause} s");
             assert!(at_idle(&replayed(false)).is_empty(), "{pause} s");
             let asked: Vec<_> =
-                listed.summary_inputs.iter().map(|asked| (asked.call, asked.idle_ms)).collect();
+                listed.summary_calls.iter().map(|asked| (asked.call, asked.idle_ms)).collect();
             let wait = lifetime.unwrap_or(300) as i64 * 800;
             let expected: Vec<_> = expected.iter().map(|call| (*call, Some(wait))).collect();
             assert_eq!(asked, expected, "{pause} s");

@@ -96,6 +96,12 @@ impl Preset {
     }
 }
 
+/// What a session's recorder asked of the cache, and when.
+pub(crate) fn service_terms(session: &Session) -> ServiceTerms {
+    let (hour, at_ms) = (session.hour_share(), session.began());
+    ServiceTerms { hour, at_ms, ..ServiceTerms::default() }
+}
+
 /// What all presets of a comparison share.
 #[derive(Debug)]
 pub struct Setup {
@@ -168,14 +174,9 @@ impl Setup {
 
     /// What the prompt cache costs a session that is billed as the setup says.
     fn cache_prices(&self, session: &Session) -> Option<CachePrices> {
-        let asked = ServiceTerms {
-            hour: session.hour_share(),
-            at_ms: session.began(),
-            ..ServiceTerms::default()
-        };
         let terms = match self.regimes.find(&self.billed) {
             Some(regime) => regime.terms(&self.models)?,
-            None => self.own(session.model.as_deref(), asked)?.terms,
+            None => self.own(session.model.as_deref(), service_terms(session))?.terms,
         };
         terms.rates.of_cache()
     }

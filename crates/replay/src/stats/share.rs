@@ -21,12 +21,6 @@ impl Share {
         (self.needed > 0).then(|| self.kept as f64 / self.needed as f64)
     }
 
-    /// Adds the counts of another.
-    pub fn add(&mut self, other: Self) {
-        self.kept += other.kept;
-        self.needed += other.needed;
-    }
-
     pub(crate) fn count(&mut self, kept: bool) {
         self.needed += 1;
         self.kept += u64::from(kept);

@@ -53,9 +53,9 @@ impl Sitting<'_> {
                     Shows::Full => (full, Share::default()),
                     Shows::Nothing => (under(arm, &View::default()), Share::default()),
                     Shows::Preset(preset) => {
-                        let view = || moment.view_and_kept(preset, self.setup);
+                        let view = || moment.view(preset, self.setup);
                         match FailedReplay::caught(path, &preset.strategy.label(), view) {
-                            Ok((view, share)) => (under(arm, &view), share),
+                            Ok(view) => (under(arm, &view), view.kept),
                             Err(more) => {
                                 add_failed(failed, [more]);
                                 continue;

@@ -24,7 +24,7 @@ pub(crate) mod tests;
 
 use crate::judge::request::{Probe, Request};
 use crate::judge::retention::{FAR, Retention};
-use crate::read::index::{Index, Presence, Tracker};
+use crate::read::index::{CallNeeds, Index, Tracker};
 use crate::stats::Share;
 use std::sync::Arc;
 
@@ -33,12 +33,6 @@ use std::sync::Arc;
 pub struct Findings {
     /// By call, what it needed.
     pub calls: Vec<Retention>,
-    /// How each reference of the session was in the view.
-    pub references: Vec<Presence>,
-    /// For each edit of the session, whether its old text was in the view.
-    pub edits: Vec<bool>,
-    /// For each reused piece of the session, whether the view held it.
-    pub pieces: Vec<bool>,
     /// Calls after a failed tool run or a failing test whose view shows the latest of them.
     pub last_error: Share,
 }
@@ -61,24 +55,6 @@ impl Availability {
     /// What was found.
     pub fn finish(self) -> Findings {
         self.findings
-    }
-
-    fn references(&mut self, tracker: &Tracker, call: usize, retention: &mut Retention) {
-        let index = Arc::clone(&self.index);
-        for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.references) {
-            let presence = tracker.presence(need.reference);
-            retention.count(need, presence);
-            self.findings.references.push(presence);
-        }
-    }
-
-    fn edits(&mut self, tracker: &Tracker, call: usize, retention: &mut Retention) {
-        let index = Arc::clone(&self.index);
-        for need in index.calls.get(call).into_iter().flat_map(|needs| &needs.edits) {
-            let kept = tracker.shows_old_text(need);
-            retention.edits.count(kept);
-            self.findings.edits.push(kept);
-        }
     }
 
     fn rules(&self, tracker: &Tracker, retention: &mut Retention) {
@@ -109,12 +85,15 @@ impl Probe for Availability {
     fn call(&mut self, request: &Request<'_>) {
         let (tracker, call) = (request.tracker, request.call);
         let mut retention = Retention::default();
-        self.references(tracker, call, &mut retention);
-        self.edits(tracker, call, &mut retention);
+        if let Some(CallNeeds { references, edits }) = self.index.calls.get(call) {
+            references
+                .iter()
+                .for_each(|need| retention.count(need, tracker.presence(need.reference)));
+            edits.iter().for_each(|need| retention.edits.count(tracker.shows_old_text(need)));
+        }
         for need in self.index.verbatim.needs(call) {
             let kept = tracker.stands(need.piece);
             retention.pieces.count(kept);
-            self.findings.pieces.push(kept);
             if need.distance > FAR {
                 retention.pieces_far.count(kept);
             }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::acted::{observe, options, session, strategy};
 use crate::read::identifiers::Class;
-use crate::read::index::{EditNeed, ReferenceNeed};
+use crate::read::index::{EditNeed, Presence, ReferenceNeed};
 use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
 use foldback_core::view::EditKind;
@@ -89,6 +89,28 @@ fn opening(content: &str) -> Vec<Message> {
     ]
 }
 
+/// Notes how the view has what calls need, in the order of the index.
+pub(crate) struct NeedProbe {
+    index: Arc<Index>,
+    pub(crate) references: Vec<Presence>,
+    pub(crate) edits: Vec<bool>,
+}
+
+impl NeedProbe {
+    pub(crate) fn new(index: Arc<Index>) -> Self {
+        Self { index, references: Vec::new(), edits: Vec::new() }
+    }
+}
+
+impl Probe for NeedProbe {
+    fn call(&mut self, request: &Request<'_>) {
+        let (tracker, needs) = (request.tracker, &self.index.calls[request.call]);
+        let references = needs.references.iter();
+        self.references.extend(references.map(|need| tracker.presence(need.reference)));
+        self.edits.extend(needs.edits.iter().map(|need| tracker.shows_old_text(need)));
+    }
+}
+
 /// Findings, each beside what it was found of.
 struct Ran {
     references: Vec<(Reference, Presence)>,
@@ -101,11 +123,12 @@ fn run(messages: Vec<Message>, acts: &[(usize, Act<'_>)]) -> Ran {
     let index = Arc::new(Index::new(&session));
     let mut probe = Availability::new(Arc::clone(&index));
     observe(&session, &index, acts, &mut probe);
-    let Findings { references: presences, edits: kept, last_error, .. } = probe.finish();
+    let mut needs = NeedProbe::new(Arc::clone(&index));
+    observe(&session, &index, acts, &mut needs);
     Ran {
-        references: references(&index).into_iter().zip(presences).collect(),
-        edits: edits(&index).into_iter().zip(kept).collect(),
-        last_error,
+        references: references(&index).into_iter().zip(needs.references).collect(),
+        edits: edits(&index).into_iter().zip(needs.edits).collect(),
+        last_error: probe.finish().last_error,
     }
 }
 
@@ -341,11 +364,9 @@ fn real_sessions_without_compaction_lose_nothing() {
             crate::replay_with(&session, &index, &strategy, &options, &mut [&mut probe]);
             let findings = probe.finish();
             let mut frr = Share::default();
-            findings.calls.iter().for_each(|call| frr.add(call.frr()));
+            findings.calls.iter().for_each(|call| frr += call.frr());
             let mut epr = Share::default();
-            for kept in &findings.edits {
-                epr.count(*kept);
-            }
+            findings.calls.iter().for_each(|call| epr += call.edits);
             let file = path.display();
             if preset == "none" {
                 assert_eq!(frr.kept, frr.needed, "{file}");

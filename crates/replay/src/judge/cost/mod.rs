@@ -10,7 +10,6 @@
 
 mod call;
 mod held;
-mod rewritten;
 mod session;
 mod terms;
 #[cfg(test)]
@@ -22,6 +21,7 @@ pub use foldback_providers::prices::{
     ServiceTerms, Terms,
 };
 pub(crate) use held::held;
-pub(crate) use session::{Priced, SummaryCall};
+pub(crate) use session::Priced;
+pub use session::SummaryCall;
 pub(crate) use terms::NamedTerms;
 pub use terms::OWN;

@@ -1,10 +1,10 @@
-//! The bill of a session.
+//! The requests of a session as they are priced.
 
 use foldback_providers::prices::{CacheUse, HitShare, Rates, RequestLog, Terms, simulate_at, usd};
 
 /// A call of the summarizer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SummaryCall {
+pub struct SummaryCall {
     /// Number of the request that came next.
     pub call: usize,
     /// Tokens of the request.
@@ -19,6 +19,16 @@ pub(crate) struct SummaryCall {
 }
 
 impl SummaryCall {
+    /// The request for a recorder's own summary, as far as no usage tells of it: as large as the request before with its answer, none
+    /// of it cached, and the text of the summary. Where only the provider can read that, it is the request before once more.
+    pub(crate) fn estimated(call: usize, before: u64, answer: u64, text: Option<u64>) -> Self {
+        let (input_tokens, shared_tokens, output_tokens) = match text {
+            Some(text) => (before + answer, 0, text),
+            None => (before, before, 0),
+        };
+        Self { call, input_tokens, shared_tokens, output_tokens, idle_ms: None }
+    }
+
     /// Its price in dollars; `held` says whether the cache still has what it shares with the request before. Nothing of it is
     /// written to the cache: nobody goes on from it.
     fn usd(&self, rates: &Rates, held: bool) -> f64 {
@@ -29,26 +39,11 @@ impl SummaryCall {
     }
 }
 
-/// The bill of a session.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SessionCost {
-    /// Dollars for input.
-    pub input_usd: f64,
-    /// Dollars for output, and for what the provider searched the web for it.
-    pub output_usd: f64,
-    /// Dollars of each summarizer call, in the order given.
-    pub summaries: Vec<f64>,
-    /// Tokens read from the cache, by the counts of the log.
-    pub read_tokens: u64,
-    /// Everything together, in dollars.
-    pub usd: f64,
-}
-
 /// The requests of a session under one set of terms, sent through the cache once.
 #[derive(Debug)]
 pub(crate) struct Priced<'a> {
-    pub(super) log: &'a RequestLog,
-    pub(super) terms: &'a Terms,
+    log: &'a RequestLog,
+    terms: &'a Terms,
     pub(crate) uses: Vec<CacheUse>,
 }
 
@@ -69,28 +64,37 @@ impl<'a> Priced<'a> {
         Self { log, terms, uses: simulate_at(log, starts, held, terms.rules) }
     }
 
-    /// Prices the session: `p_r·read + p_w·write + p_u·uncached + p_o·output` per call, at the prices of a
-    /// request of that size, searches of the web, and the summarizer's calls.
-    pub(crate) fn cost(&self, summaries: &[SummaryCall]) -> SessionCost {
-        let mut bill = SessionCost::default();
-        for (request, cache) in self.log.requests().iter().zip(&self.uses) {
+    /// What each request cost, input and output: `p_r·read + p_w·write + p_u·uncached` and `p_o·output` at the prices of a request
+    /// of that size, with searches of the web.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = [f64; 2]> {
+        self.log.requests().iter().zip(&self.uses).map(|(request, cache)| {
             let rates = self.terms.rates.at(request.input_tokens);
-            let input_usd = rates.input_usd(cache);
-            let output_usd = rates.output_usd(request.output_tokens, request.web_searches);
-            bill.input_usd += input_usd;
-            bill.output_usd += output_usd;
-            bill.read_tokens += cache.read;
-            bill.usd += input_usd + output_usd;
-        }
-        for summary in summaries {
+            let output = rates.output_usd(request.output_tokens, request.web_searches);
+            [rates.input_usd(cache), output]
+        })
+    }
+
+    /// What each of the summarizer's calls cost.
+    pub(crate) fn summaries(&self, asked: &[SummaryCall]) -> impl Iterator<Item = f64> {
+        asked.iter().map(|summary| {
             let held = match summary.idle_ms {
                 Some(idle_ms) => self.terms.rules.holds(0, idle_ms),
                 None => self.uses.get(summary.call).is_none_or(|cache| !cache.expired),
             };
-            let price = summary.usd(&self.terms.rates, held);
-            bill.usd += price;
-            bill.summaries.push(price);
+            summary.usd(&self.terms.rates, held)
+        })
+    }
+
+    /// Tokens after the first edit that had been cached and had to be written again at a request, where the view shrank by so many
+    /// tokens before it; tokens that were new anyway are not counted. And whether the cache had expired before the request, so that
+    /// nothing was written again for the edit's sake. `None` if there is no such request.
+    pub(crate) fn rewritten(&self, call: usize, reclaimed: u64) -> Option<(u64, bool)> {
+        let (requests, cache) = (self.log.requests(), self.uses.get(call)?);
+        if cache.expired || call == 0 {
+            return Some((0, true));
         }
-        bill
+        // What of the request before is still sent, less what is read of it.
+        let previous = requests.get(call - 1)?.input_tokens;
+        Some((previous.saturating_sub(reclaimed).saturating_sub(cache.read), false))
     }
 }

@@ -33,13 +33,14 @@ fn a_session_is_billed_with_its_summaries() {
     let (input_tokens, output_tokens) = (3000, 200);
     let summary =
         SummaryCall { call: 2, input_tokens, shared_tokens: 0, output_tokens, idle_ms: None };
-    let bill = Priced::new(&log, &terms).cost(&[summary]);
+    let priced = Priced::new(&log, &terms);
+    let usd: f64 = priced.requests().flatten().sum();
     // Written 2 + 1 + 1, read 2 + 1 thousand; three answers of a hundred.
     let calls = 4000.0 * 1.25e-6 + 3000.0 * 0.1e-6 + 300.0 * 5e-6;
     let expected = 3000.0 * 1e-6 + 200.0 * 5e-6;
-    assert!((bill.summaries[0] - expected).abs() < 1e-12, "{bill:?}");
-    assert!((bill.usd - calls - expected).abs() < 1e-12, "{bill:?}");
-    assert_eq!(bill.read_tokens, 3000);
+    assert!((priced.summaries(&[summary]).sum::<f64>() - expected).abs() < 1e-12, "{priced:?}");
+    assert!((usd - calls).abs() < 1e-12, "{priced:?}");
+    assert_eq!(priced.uses.iter().map(|cache| cache.read).sum::<u64>(), 3000);
 }
 
 /// A summary reads what it shares with the request before from a cache that still has it when the summary is asked for.
@@ -60,7 +61,7 @@ fn a_summary_is_read_while_the_cache_is_warm() {
         let idle_ms = idle.map(|seconds: i64| seconds * 1_000);
         let (input_tokens, shared_tokens, output_tokens) = (3000, 2000, 0);
         let asked = SummaryCall { call: 1, input_tokens, shared_tokens, output_tokens, idle_ms };
-        let usd = Priced::new(&log, &terms).cost(&[asked]).summaries[0];
+        let usd: f64 = Priced::new(&log, &terms).summaries(&[asked]).sum();
         let expected = if is_read { 1000.0 + 200.0 } else { 3000.0 } * 1e-6;
         assert!((usd - expected).abs() < 1e-12, "{next} s, {idle:?}: {usd}");
     }

@@ -15,15 +15,16 @@
 //! follows (`src/par …`) or that is the beginning of one of the source (filters cut long outputs before
 //! a summarizer is given them). With these, a summary that copies has a faithfulness of exactly 1.
 
+use crate::judge::request::{Probe, Request};
 use crate::read::identifiers::{Class, Identifier, identifiers};
 use crate::read::index::{Index, Tracker};
 use crate::stats::Share;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
-/// Reads summaries as they are written.
+/// Reads summaries as they are written. Give it to [`crate::replay_with`], then take what it found.
 #[derive(Clone, Debug)]
-pub(super) struct Reader {
+pub(crate) struct SummaryProbe {
     index: Arc<Index>,
     /// What earlier compactions wrote that the log has not in this form: made up by summaries, or cut
     /// out of results.
@@ -33,13 +34,14 @@ pub(super) struct Reader {
     out: Vec<Share>,
 }
 
-impl Reader {
-    pub(super) fn new(index: Arc<Index>) -> Self {
+impl SummaryProbe {
+    /// A probe over one session.
+    pub(crate) fn new(index: Arc<Index>) -> Self {
         Self { index, inherited: BTreeSet::new(), known: HashSet::new(), out: Vec::new() }
     }
 
     /// Takes note of a text that a fold put in place of a part: a summarizer may be given it.
-    pub(super) fn lay_over(&mut self, text: &Arc<str>) {
+    fn lay_over(&mut self, text: &Arc<str>) {
         if self.known.insert(Arc::clone(text)) {
             let unknown = identifiers(text).filter(|id| !self.index.supported(*id, |_| true));
             self.inherited.extend(unknown.map(|id| id.text.to_owned()));
@@ -47,7 +49,7 @@ impl Reader {
     }
 
     /// Reads a summary that the request after it is the first to have.
-    pub(super) fn read(&mut self, tracker: &Tracker, text: &str) {
+    fn read(&mut self, tracker: &Tracker, text: &str) {
         let mut unsupported = Vec::new();
         let mut share = Share::default();
         let said = tracker.read(text);
@@ -73,8 +75,29 @@ impl Reader {
         self.out.push(share);
     }
 
-    pub(super) fn finish(self) -> Vec<Share> {
+    fn update(&mut self, request: &Request<'_>) {
+        let folds = &request.conversation.folds()[request.delta.folds.clone()];
+        for edit in folds.iter().flat_map(|fold| &fold.plan.edits) {
+            self.lay_over(&edit.text);
+        }
+        for summary in request.written {
+            self.read(request.tracker, &summary.text);
+        }
+    }
+
+    /// Distinct identifiers in each summary, and how many of them its source has.
+    pub(crate) fn finish(self) -> Vec<Share> {
         self.out
+    }
+}
+
+impl Probe for SummaryProbe {
+    fn call(&mut self, request: &Request<'_>) {
+        self.update(request);
+    }
+
+    fn end(&mut self, request: &Request<'_>) {
+        self.update(request);
     }
 }
 

@@ -1,6 +1,9 @@
 use super::*;
 use crate::acted::{self, options, strategy};
+use crate::judge::request::{Probe, Request};
+use crate::read::index::Index;
 use crate::read::index::text::text_of;
+use crate::stats::Share;
 use crate::{Replay, replay_with};
 use foldback_core::Limits;
 use foldback_core::log::{Message, Part};
@@ -8,6 +11,7 @@ use foldback_formats::Session;
 use foldback_test_support::act::Act;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use Act::Summarise;
 
@@ -29,7 +33,7 @@ fn session(reads: &[(&str, &str)], last: &str) -> Session {
 
 fn run(session: &Session, acts: &[(usize, Act<'_>)]) -> Vec<Share> {
     let index = Arc::new(Index::new(session));
-    let mut probe = Measures::new(Arc::clone(&index));
+    let mut probe = SummaryProbe::new(Arc::clone(&index));
     acted::observe(session, &index, acts, &mut probe);
     probe.finish()
 }
@@ -98,7 +102,7 @@ fn replayed(
 ) -> (Vec<Share>, Replay) {
     let strategy = Arc::new(strategy(preset));
     let options = options(limits, Arc::clone(strategy.estimator()));
-    let mut measures = Measures::new(Arc::clone(index));
+    let mut measures = SummaryProbe::new(Arc::clone(index));
     let name = format!("{} under {preset}", session.id);
     let mut check = Check { index: Arc::clone(index), name };
     let mut probes: [&mut dyn Probe; 2] = [&mut measures, &mut check];

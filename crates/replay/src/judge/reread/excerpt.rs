@@ -42,16 +42,10 @@ pub(crate) fn excerpt(
     if count <= WHOLE {
         return None;
     }
-    let mut lines: Option<Range<usize>> = None;
-    for found in needed {
-        // Where it stands can't be told: all is read.
-        let found = found?;
-        lines = Some(match lines {
-            Some(lines) => lines.start.min(found.start)..lines.end.max(found.end),
-            None => found,
-        });
-    }
-    let lines = lines?;
+    // Where it can't be told where something stands, all is read.
+    let needed: Option<Vec<Range<usize>>> = needed.into_iter().collect();
+    let both = |a: Range<usize>, b: Range<usize>| a.start.min(b.start)..a.end.max(b.end);
+    let lines = needed?.into_iter().reduce(both)?;
     let around = lines.start.saturating_sub(AROUND)..(lines.end + AROUND).min(count);
     (around.len() < count).then_some(around)
 }

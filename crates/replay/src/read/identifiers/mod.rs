@@ -3,7 +3,7 @@
 //! Whether a summary "still says it" needs a judge; whether `src/parser.rs`, `E0308` or `max_depth`
 //! is still in a context does not. The measures of information without a model
 //! ([`crate::judge::availability`]) compare sets of identifiers, and everything they say rests on this one
-//! function, so it is versioned: results of different [`VERSION`]s are not comparable.
+//! function.
 //!
 //! | class | what is taken |
 //! |---|---|
@@ -45,9 +45,6 @@ mod word;
 pub use class::{Class, Identifier};
 
 use std::collections::VecDeque;
-
-/// Version of the rules. Moves with every change of what [`identifiers`] gives for any text.
-pub const VERSION: u32 = 2;
 
 /// The identifiers of a text in order of appearance, repetitions included. One pass over the bytes.
 pub fn identifiers(text: &str) -> Identifiers<'_> {
@@ -273,20 +270,5 @@ const MAX_QUOTED: usize = 200;
 
 /// Bytes of a URL: everything but blanks, quotes, brackets of prose and escapes.
 fn in_url(byte: u8) -> bool {
-    byte > b' '
-        && !matches!(
-            byte,
-            b'"' | b'\''
-                | b'`'
-                | b'<'
-                | b'>'
-                | b'('
-                | b')'
-                | b'['
-                | b']'
-                | b'{'
-                | b'}'
-                | b'\\'
-                | b'|'
-        )
+    byte > b' ' && !b"\"'`<>()[]{}\\|".contains(&byte)
 }

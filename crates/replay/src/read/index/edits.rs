@@ -18,19 +18,15 @@ const OLD_TEXT: [&str; 7] =
 
 /// The old texts of all edits that an answer asks for, in order.
 pub(super) fn preconditions(answer: &Message) -> Vec<OldText> {
-    let mut out = Vec::new();
-    for call in answer.parts.iter().filter_map(|part| part.as_call()) {
-        of_value(&call.arguments_value(), edits(call), None, &mut out);
-    }
-    out.retain(|old| !old.text.trim().is_empty());
-    out
+    answer.parts.iter().filter_map(|part| part.as_call()).flat_map(old_texts).collect()
 }
 
-/// Whether a call is an edit that names its old text.
-pub(super) fn names_old_text(call: &ToolCall) -> bool {
+/// The old texts that a call names; none if it is no edit.
+pub(super) fn old_texts(call: &ToolCall) -> Vec<OldText> {
     let mut out = Vec::new();
     of_value(&call.arguments_value(), edits(call), None, &mut out);
-    out.iter().any(|old| !old.text.trim().is_empty())
+    out.retain(|old| !old.text.trim().is_empty());
+    out
 }
 
 /// `search` is also what search tools call their query; there it is no old text.

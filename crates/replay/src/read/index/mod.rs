@@ -23,7 +23,7 @@ use crate::number;
 use crate::read::identifiers::evidence::{Numbers, figures, telling};
 use crate::read::identifiers::{Class, Identifier, components, ends_with, identifiers, suffixes};
 use crate::read::verbatim::{PieceId, Verbatim};
-use edits::{OldText, names_old_text, preconditions};
+use edits::{OldText, old_texts, preconditions};
 use foldback_core::carry::PinPattern;
 use foldback_core::log::acts::{actions, is_failure};
 use foldback_core::log::{Message, Part, PartKind, Role};
@@ -175,18 +175,13 @@ impl Index {
     }
 
     /// The index in [`Index::asked`] of an identifier that some call uses.
-    pub(crate) fn reference(&self, id: Id) -> Option<usize> {
-        let reference = self.reference.get(id as usize).copied().unwrap_or(u32::MAX);
-        (reference != u32::MAX).then_some(reference as usize)
+    pub(crate) fn reference(&self, id: Id) -> Option<u32> {
+        self.reference.get(id as usize).copied().filter(|reference| *reference != u32::MAX)
     }
 
     /// The references, by their index in [`Index::asked`], among identifiers; ascending.
     pub(crate) fn references_among(&self, ids: &[Id]) -> Vec<u32> {
-        let mut found: Vec<u32> = ids
-            .iter()
-            .map(|id| self.reference.get(*id as usize).copied().unwrap_or(u32::MAX))
-            .filter(|reference| *reference != u32::MAX)
-            .collect();
+        let mut found: Vec<u32> = ids.iter().filter_map(|id| self.reference(*id)).collect();
         found.sort_unstable();
         found
     }
@@ -198,7 +193,7 @@ impl Index {
 
     /// Whether a part of the log is a call that edits by old text.
     pub(crate) fn is_edit(&self, (ordinal, part): LogPart) -> bool {
-        self.log[ordinal].parts[part].as_call().is_some_and(names_old_text)
+        self.log[ordinal].parts[part].as_call().is_some_and(|call| !old_texts(call).is_empty())
     }
 
     /// A rule in the user's words.
@@ -221,11 +216,6 @@ impl Index {
         self.needles.path(edit.needle)
     }
 
-    /// The needles that a text which a compaction wrote holds.
-    pub(crate) fn needles_in(&self, text: &str) -> Box<[NeedleId]> {
-        self.needles.in_written(text)
-    }
-
     /// The old texts that some lines of a part of the log hold.
     pub(crate) fn needles_of(&self, at: LogPart, lines: &str) -> Box<[NeedleId]> {
         let mut found = self.needles.any_old_in(lines);
@@ -236,11 +226,6 @@ impl Index {
     /// The reused pieces that a part of the log holds, if it is a tool result.
     pub(crate) fn pieces(&self, at: LogPart) -> &[PieceId] {
         self.verbatim.part(self.flat(at))
-    }
-
-    /// Number of needles.
-    pub(crate) fn needles(&self) -> usize {
-        self.needles.len()
     }
 
     /// The identifiers that a text makes present, ascending: those in it and, for paths, those that
@@ -532,10 +517,7 @@ impl Index {
                     if let Some(figures) = new[*id as usize].take() {
                         numbers.add(figures);
                     }
-                    let reference = self.reference[*id as usize];
-                    if reference == u32::MAX {
-                        continue;
-                    }
+                    let Some(reference) = self.reference(*id) else { continue };
                     let seen = &mut seen[reference as usize];
                     seen.last = Some((ordinal, self.calls.len()));
                     if message.role == Role::Tool {

@@ -5,8 +5,7 @@ use super::edits::OldText;
 use super::lines::{base_name, plain, readings};
 use crate::number;
 use aho_corasick::AhoCorasick;
-use std::collections::HashMap;
-use std::hash::Hash;
+use indexmap::IndexSet;
 use std::sync::Arc;
 
 /// Number of a needle.
@@ -21,31 +20,6 @@ const ANCHOR: usize = 48;
 
 /// Bytes of an old text that tell which file it is of by themselves.
 const TELLING: usize = 16;
-
-/// Things by number, each once.
-#[derive(Clone, Debug)]
-struct Numbered<K> {
-    list: Vec<K>,
-    known: HashMap<K, u32>,
-}
-
-impl<K> Default for Numbered<K> {
-    fn default() -> Self {
-        Self { list: Vec::new(), known: HashMap::new() }
-    }
-}
-
-impl<K: Clone + Eq + Hash> Numbered<K> {
-    fn add(&mut self, key: K) -> u32 {
-        if let Some(known) = self.known.get(&key) {
-            return *known;
-        }
-        let id = number::next(self.list.len());
-        self.list.push(key.clone());
-        self.known.insert(key, id);
-        id
-    }
-}
 
 /// An automaton that finds texts.
 #[derive(Clone, Debug, Default)]
@@ -114,14 +88,14 @@ struct Old {
 /// A set of texts, and the automata that find them. Old texts come first, then what users wrote.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Needles {
-    old: Numbered<Old>,
+    old: IndexSet<Old>,
     /// By old text, the edit's words, for reports.
     words: Vec<Arc<str>>,
     /// Last components of the files that edits name.
-    names: Numbered<Arc<str>>,
+    names: IndexSet<Arc<str>>,
     /// By old text, the name of its file.
     named: Vec<Option<NameId>>,
-    said: Numbered<Arc<str>>,
+    said: IndexSet<Arc<str>>,
     find_old: Finder,
     find_name: Finder,
     find_said: Finder,
@@ -134,40 +108,40 @@ impl Needles {
     /// The number of an old text, which must not be blank.
     pub(super) fn add_old(&mut self, old: &OldText) -> NeedleId {
         let path = old.file.as_deref().map(Arc::from);
-        let id = self.old.add(Old { lines: plain(&old.text).into(), path });
-        if id as usize == self.words.len() {
+        let (id, is_new) = self.old.insert_full(Old { lines: plain(&old.text).into(), path });
+        if is_new {
             self.words.push(Arc::from(&*old.text));
             let name = old.file.as_deref().map(base_name).filter(|name| !name.is_empty());
-            self.named.push(name.map(|name| self.names.add(Arc::from(name))));
+            let named = name.map(|name| number::next(self.names.insert_full(Arc::from(name)).0));
+            self.named.push(named);
         }
-        id
+        number::next(id)
     }
 
     /// The number of what a user wrote, which must not be empty. To be called when all old texts are there.
     pub(super) fn add_said(&mut self, text: &str) -> NeedleId {
-        self.first_said() + self.said.add(Arc::from(text))
+        self.first_said() + number::next(self.said.insert_full(Arc::from(text)).0)
     }
 
     /// What a user wrote.
     pub(super) fn said(&self, id: NeedleId) -> &Arc<str> {
-        &self.said.list[(id - self.first_said()) as usize]
+        &self.said[(id - self.first_said()) as usize]
     }
 
     /// To be called when all texts are there.
     pub(super) fn build(&mut self) {
-        self.find_old =
-            Finder::new(self.old.list.iter().map(|old| Arc::clone(&old.lines)).collect());
-        self.find_name = Finder::new(self.names.list.clone());
-        self.find_said = Finder::new(self.said.list.clone());
+        self.find_old = Finder::new(self.old.iter().map(|old| Arc::clone(&old.lines)).collect());
+        self.find_name = Finder::new(self.names.iter().cloned().collect());
+        self.find_said = Finder::new(self.said.iter().cloned().collect());
     }
 
     pub(super) fn len(&self) -> usize {
-        self.old.list.len() + self.said.list.len()
+        self.old.len() + self.said.len()
     }
 
     /// Number of old texts.
     pub(super) fn old(&self) -> usize {
-        self.old.list.len()
+        self.old.len()
     }
 
     /// The words of an old text.
@@ -177,12 +151,12 @@ impl Needles {
 
     /// An old text as it is looked for.
     pub(super) fn lines(&self, id: NeedleId) -> &str {
-        self.old.list.get(id as usize).map_or("", |old| &old.lines)
+        self.old.get_index(id as usize).map_or("", |old| &old.lines)
     }
 
     /// The file that the edit of an old text names.
     pub(super) fn path(&self, id: NeedleId) -> Option<&str> {
-        self.old.list.get(id as usize)?.path.as_deref()
+        self.old.get_index(id as usize)?.path.as_deref()
     }
 
     /// The files whose names a text says; ascending.
@@ -216,7 +190,7 @@ impl Needles {
     pub(super) fn in_written(&self, text: &str) -> Box<[NeedleId]> {
         let names = self.names_in(text);
         let mut found = self.search(text, |id| {
-            self.old.list[id as usize].lines.len() >= TELLING
+            self.old[id as usize].lines.len() >= TELLING
                 || self.named[id as usize].is_none_or(|name| names.binary_search(&name).is_ok())
         });
         let old = found.len();
@@ -228,7 +202,7 @@ impl Needles {
 
     fn search(&self, text: &str, counts: impl Fn(NeedleId) -> bool) -> Vec<NeedleId> {
         let mut found = Vec::new();
-        if self.old.list.is_empty() {
+        if self.old.is_empty() {
             return found;
         }
         for reading in readings(text) {
@@ -244,7 +218,7 @@ impl Needles {
     }
 
     fn first_said(&self) -> NeedleId {
-        number::next(self.old.list.len())
+        number::next(self.old.len())
     }
 }
 

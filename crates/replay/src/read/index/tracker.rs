@@ -155,7 +155,7 @@ impl Tracker {
             reads: FxHashMap::default(),
             copies: FxHashMap::default(),
             names: true,
-            held: vec![0; index.needles()],
+            held: vec![0; index.needles.len()],
             pieces: vec![0; index.verbatim.len()],
             touched: Marks::new(ids),
             looked_at: 0,
@@ -217,7 +217,7 @@ impl Tracker {
         }
         for id in self.touched.take() {
             if let Some(reference) = self.index.reference(id) {
-                let left = &mut self.left[reference];
+                let left = &mut self.left[reference as usize];
                 match self.original[id as usize] + self.rewritten[id as usize] {
                     0 => {
                         left.get_or_insert(call);
@@ -306,7 +306,7 @@ impl Tracker {
         let said: Vec<Identifier<'_>> =
             if self.names { identifiers(text).collect() } else { Vec::new() };
         let ids = self.index.made_present(said.iter().copied());
-        let needles = self.index.needles_in(text);
+        let needles = self.index.needles.in_written(text);
         let pieces = self.index.verbatim.find(text);
         let place = |said: &Identifier<'_>| {
             let start = said.text.as_ptr() as usize - text.as_ptr() as usize;
@@ -373,14 +373,15 @@ impl Tracker {
             } else {
                 part.left_at.get_or_insert(call);
             }
-            if let Content::Log(log) = content {
-                let is = |state| usize::from(state == State::Original);
-                if self.names && is(before) != is(now) {
-                    let Self { index, gone, .. } = self;
-                    for id in index.part(log).iter().chain(index.syntax(log).iter()) {
-                        let count = &mut gone[*id as usize];
-                        *count = if now == State::Original { *count - 1 } else { *count + 1 };
-                    }
+            let back = now == State::Original;
+            if self.names
+                && let Content::Log(log) = content
+                && back != (before == State::Original)
+            {
+                let Self { index, gone, .. } = self;
+                for id in index.part(log).iter().chain(index.syntax(log).iter()) {
+                    let count = &mut gone[*id as usize];
+                    *count = if back { *count - 1 } else { *count + 1 };
                 }
             }
         }

@@ -50,14 +50,6 @@ pub(super) const CANDIDATES: [Policy; 15] = [
     Policy::LastObservations(1),
 ];
 
-/// A candidate with how far it is off.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Candidate {
-    pub(super) policy: Policy,
-    /// Mean absolute relative error over the calls.
-    pub(super) error: f64,
-}
-
 /// What a recorder did to its context.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct RecorderPolicy {

@@ -9,7 +9,7 @@
 //! into a constant.
 
 use super::drops::drops;
-use super::fit::{CANDIDATES, Call, Candidate, FITS, Policy, RecorderPolicy};
+use super::fit::{CANDIDATES, Call, FITS, Policy, RecorderPolicy};
 use foldback_core::log::{Message, PartKind, Role};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
@@ -34,9 +34,9 @@ pub(crate) fn policy(session: &Session, measure: &dyn Estimator) -> RecorderPoli
     RecorderPolicy { policy: choose(&candidates(&calls)), unmarked: unmarked(&calls) }
 }
 
-/// Sending everything, and the candidates that differ from it in at least ten calls, the simplest first; none where too few
-/// calls record usage.
-pub(super) fn candidates(calls: &[Call]) -> Vec<Candidate> {
+/// Sending everything, and the candidates that differ from it in at least ten calls, the simplest first, each with its mean absolute
+/// relative error over the calls; none where too few calls record usage.
+pub(super) fn candidates(calls: &[Call]) -> Vec<(Policy, f64)> {
     let recorded: Vec<&Call> = calls.iter().filter(|call| call.usage > 0).collect();
     if recorded.len() < LEAST_CALLS {
         return Vec::new();
@@ -47,26 +47,18 @@ pub(super) fn candidates(calls: &[Call]) -> Vec<Candidate> {
         if at > 0 && recorded.iter().filter(changes).count() < LEAST_CHANGED {
             continue;
         }
-        let pairs: Vec<Pair> = recorded
-            .iter()
-            .map(|call| Pair {
-                stretch: call.stretch,
-                estimate: call.sizes[at] as f64,
-                usage: call.usage as f64,
-            })
-            .collect();
-        out.push(Candidate { policy, error: error(&pairs) });
+        out.push((policy, error(&recorded, at)));
     }
     out
 }
 
-fn choose(candidates: &[Candidate]) -> Option<Policy> {
+fn choose(candidates: &[(Policy, f64)]) -> Option<Policy> {
     let full = candidates.first()?;
-    let best = candidates.iter().min_by(|a, b| a.error.total_cmp(&b.error))?;
-    let gain = full.error - best.error;
-    let chosen = if gain >= LEAST_GAIN && gain >= GAIN * full.error { best } else { full };
+    let best = candidates.iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let gain = full.1 - best.1;
+    let (policy, error) = if gain >= LEAST_GAIN && gain >= GAIN * full.1 { best } else { full };
     // What is about as good as the full history does not fit where that does not.
-    (chosen.error <= FITS).then_some(chosen.policy)
+    (*error <= FITS).then_some(*policy)
 }
 
 /// All calls of a session with what each candidate would have sent.
@@ -75,14 +67,9 @@ pub(super) fn calls(session: &Session, measure: &dyn Estimator) -> Vec<Call> {
     let mut out: Vec<Call> = Vec::new();
     let mut stretch = 0;
     for (at, message) in session.messages.iter().enumerate() {
-        let passed = |boundary: &&foldback_formats::session::Boundary| boundary.before <= at;
-        let behind = session.boundaries.iter().filter(passed);
-        let (mut count, mut reset) = (0, false);
-        for (number, boundary) in behind.enumerate() {
-            count += 1;
-            reset |= number >= stretch && boundary.kind != "clear";
-        }
-        stretch = count;
+        let behind = session.boundaries.iter().filter(|boundary| boundary.before <= at);
+        let reset = behind.clone().skip(stretch).any(|boundary| boundary.kind != "clear");
+        stretch = behind.count();
         if reset {
             size = Size { frame: size.frame, ..Size::default() };
         }
@@ -175,41 +162,37 @@ fn unmarked(calls: &[Call]) -> Vec<usize> {
     found
 }
 
-struct Pair {
-    stretch: usize,
-    estimate: f64,
-    usage: f64,
-}
-
-/// The mean absolute relative error of `usage = κ · estimate + overhead of the stretch`.
-fn error(pairs: &[Pair]) -> f64 {
+/// The mean absolute relative error of `usage = κ · estimate + overhead of the stretch`, with the estimates of a candidate.
+fn error(calls: &[&Call], candidate: usize) -> f64 {
     const LEAST: f64 = 0.5;
     const MOST: f64 = 3.0;
-    let stretches = pairs.iter().map(|pair| pair.stretch).max().unwrap_or(0) + 1;
+    let pair = |call: &&Call| (call.stretch, call.sizes[candidate] as f64, call.usage as f64);
+    let pairs: Vec<(usize, f64, f64)> = calls.iter().map(pair).collect();
+    let stretches = pairs.iter().map(|(stretch, ..)| *stretch).max().unwrap_or(0) + 1;
     // Weight, weighted estimate and weighted usage by stretch.
     let mut sums = vec![[0.0; 3]; stretches];
-    for pair in pairs {
-        let weight = 1.0 / (pair.usage * pair.usage);
-        let sum = &mut sums[pair.stretch];
+    for (stretch, estimate, usage) in &pairs {
+        let weight = 1.0 / (usage * usage);
+        let sum = &mut sums[*stretch];
         sum[0] += weight;
-        sum[1] += weight * pair.estimate;
-        sum[2] += weight * pair.usage;
+        sum[1] += weight * estimate;
+        sum[2] += weight * usage;
     }
-    let mean = |pair: &Pair, of: usize| sums[pair.stretch][of] / sums[pair.stretch][0];
+    let mean = |stretch: usize, of: usize| sums[stretch][of] / sums[stretch][0];
     let (mut above, mut below) = (0.0, 0.0);
-    for pair in pairs {
-        let weight = 1.0 / (pair.usage * pair.usage);
-        let off = pair.estimate - mean(pair, 1);
-        above += weight * off * (pair.usage - mean(pair, 2));
+    for (stretch, estimate, usage) in &pairs {
+        let weight = 1.0 / (usage * usage);
+        let off = estimate - mean(*stretch, 1);
+        above += weight * off * (usage - mean(*stretch, 2));
         below += weight * off * off;
     }
     let kappa = if below > 0.0 { above / below } else { 1.0 };
     let kappa = kappa.clamp(LEAST, MOST);
     let error: f64 = pairs
         .iter()
-        .map(|pair| {
-            let overhead = mean(pair, 2) - kappa * mean(pair, 1);
-            (kappa * pair.estimate + overhead - pair.usage).abs() / pair.usage
+        .map(|(stretch, estimate, usage)| {
+            let overhead = mean(*stretch, 2) - kappa * mean(*stretch, 1);
+            (kappa * estimate + overhead - usage).abs() / usage
         })
         .sum();
     error / pairs.len().max(1) as f64

@@ -69,7 +69,7 @@ fn sent_of(messages: &[Message], at: usize, policy: Policy, measure: &dyn Estima
 /// How far a policy is off.
 pub(super) fn error_of(session: &Session, policy: Policy) -> f64 {
     let candidates = super::policy::candidates(&super::policy::calls(session, &o200k()));
-    candidates.iter().find(|candidate| candidate.policy == policy).unwrap().error
+    candidates.iter().find(|(known, _)| *known == policy).unwrap().1
 }
 
 #[test]

@@ -20,7 +20,7 @@ mod places;
 #[cfg(test)]
 mod tests;
 
-use pack::{Name, Place};
+use pack::Name;
 use places::{Places, Spot};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -72,9 +72,9 @@ struct Contents {
 impl Contents {
     /// Remembers entries of a pack. Entries whose keys share 8 bytes, and
     /// entries beyond 4 GiB, are computed again.
-    fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, Place)>) {
+    fn enter(&mut self, pack: usize, entries: impl IntoIterator<Item = (Name, u64)>) {
         let Ok(pack) = u32::try_from(pack) else { return };
-        for (name, Place { at }) in entries {
+        for (name, at) in entries {
             if let Ok(at) = u32::try_from(at) {
                 self.places.insert(beginning(&name), Spot { pack, at });
             }
@@ -115,24 +115,21 @@ impl Store {
         std::fs::create_dir_all(folder)?;
         // What can't be cleared away takes space and does no harm.
         let _ = folder::shrink(folder, limits.all);
-        let store = Self::new(Some(folder.to_owned()), blake3::hash(build.as_bytes()), limits);
-        store.take_all(folder)?;
-        Ok(store)
+        Self::of_folder(folder, blake3::hash(build.as_bytes()), limits)
     }
 
     /// The results of a build in the folder of a part.
     pub(crate) fn part(folder: &Path, build: blake3::Hash) -> io::Result<Self> {
-        let store = Self::new(Some(folder.to_owned()), build, LIMITS);
-        store.take_all(folder)?;
-        Ok(store)
+        Self::of_folder(folder, build, LIMITS)
     }
 
-    fn take_all(&self, folder: &Path) -> io::Result<()> {
+    fn of_folder(folder: &Path, build: blake3::Hash, limits: Limits) -> io::Result<Self> {
+        let store = Self::new(Some(folder.to_owned()), build, limits);
         for (_, path) in folder::packs(folder)? {
             // Deleted by another process just now, or not readable for us: its results are missing.
-            let _ = self.take(path);
+            let _ = store.take(path);
         }
-        Ok(())
+        Ok(store)
     }
 
     /// Reads the results of a part where this store has none.
@@ -206,17 +203,17 @@ impl Store {
 
     fn own<T: DeserializeOwned>(&self, key: Key) -> Option<T> {
         let name = self.name(key);
-        let (pack, place) = {
+        let (pack, at) = {
             let held = self.held.read().unwrap_or_else(PoisonError::into_inner);
             let Spot { pack, at } = held.places.get(beginning(&name))?;
-            (Arc::clone(held.packs.get(pack as usize)?), Place { at: at.into() })
+            (Arc::clone(held.packs.get(pack as usize)?), at.into())
         };
         let mut file = lock(&pack.file);
         if !pack.used.swap(true, Ordering::Relaxed) {
             // By this, packs are told apart when there are too many. It is no reason to do without an entry.
             let _ = file.set_modified(SystemTime::now());
         }
-        let read = place.read(&mut file, &name);
+        let read = pack::read(&mut file, at, &name);
         drop(file);
         let wrong = || io::Error::from(io::ErrorKind::InvalidData);
         match read.and_then(|bytes| postcard::from_bytes(&bytes).map_err(|_| wrong())) {
@@ -235,7 +232,7 @@ impl Store {
         let name = self.name(key);
         let entry = pack::entry(name, &content);
         let mut writer = lock(&self.writer);
-        let (pack, place) = match self.append(&mut writer, &entry) {
+        let (pack, at) = match self.append(&mut writer, &entry) {
             Err(error) if self.folder.is_some() && writer.failed.is_none() => {
                 *writer = Writer { current: None, failed: Some(error) };
                 self.append(&mut writer, &entry)?
@@ -243,11 +240,11 @@ impl Store {
             appended => appended?,
         };
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        held.enter(pack, [(name, place)]);
+        held.enter(pack, [(name, at)]);
         Ok(())
     }
 
-    fn append(&self, writer: &mut Writer, entry: &[u8]) -> io::Result<(usize, Place)> {
+    fn append(&self, writer: &mut Writer, entry: &[u8]) -> io::Result<(usize, u64)> {
         let full = |end: u64| end > 0 && end.saturating_add(entry.len() as u64) > self.limits.pack;
         let (at, end) = match writer.current {
             Some((at, end)) if !full(end) => (at, end),

@@ -20,17 +20,11 @@ const ENTRY_HEAD: usize = 32 + 8 + 32 + 8;
 /// Key of an entry.
 pub(super) type Name = [u8; 32];
 
-/// Where an entry stands in its pack.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Place {
-    pub(super) at: u64,
-}
-
 /// What a pack holds.
 #[derive(Debug, Default)]
 pub(super) struct Scan {
-    /// In their order; of two with one name, the later counts.
-    pub(super) entries: Vec<(Name, Place)>,
+    /// In their order, each with where it begins; of two with one name, the later counts.
+    pub(super) entries: Vec<(Name, u64)>,
     /// Where the last whole entry ends.
     pub(super) end: u64,
     /// Whether what comes then is damaged, and not only unfinished.
@@ -87,21 +81,20 @@ pub(super) fn scan(file: &mut File) -> io::Result<Option<Scan>> {
             scan.damaged = true;
             break;
         };
-        let place = Place { at: scan.end };
-        let end = place.at.saturating_add(content).saturating_add(ENTRY_HEAD as u64);
+        let end = scan.end.saturating_add(content).saturating_add(ENTRY_HEAD as u64);
         if end > length {
             break;
         }
         file.seek_relative(i64::try_from(content).map_err(io::Error::other)?)?;
-        scan.entries.push((name, place));
+        scan.entries.push((name, scan.end));
         scan.end = end;
     }
     Ok(Some(scan))
 }
 
 /// Appends an entry after `end`, or what is left of the head where the pack was just begun. Gives back where the
-/// entry stands and where it ends.
-pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<(Place, u64)> {
+/// entry begins and where it ends.
+pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<(u64, u64)> {
     let start = if end < HEAD.len() as u64 { 0 } else { end };
     let head = if start == 0 { HEAD } else { &[] };
     file.seek(SeekFrom::Start(start))?;
@@ -112,22 +105,20 @@ pub(super) fn append(file: &mut File, end: u64, entry: &[u8]) -> io::Result<(Pla
     }
     written?;
     let at = start + head.len() as u64;
-    Ok((Place { at }, at + entry.len() as u64))
+    Ok((at, at + entry.len() as u64))
 }
 
-impl Place {
-    /// The content of an entry; an error of the kind `InvalidData` where it is not what was written.
-    pub(super) fn read(self, file: &mut File, name: &Name) -> io::Result<Vec<u8>> {
-        file.seek(SeekFrom::Start(self.at))?;
-        let wrong = || io::Error::from(ErrorKind::InvalidData);
-        let mut head = [0; ENTRY_HEAD];
-        file.read_exact(&mut head).map_err(|_| wrong())?;
-        let (found, length) = entry_head(&head).ok_or_else(wrong)?;
-        let mut content = Vec::new();
-        file.take(length).read_to_end(&mut content)?;
-        let whole = found == *name
-            && content.len() as u64 == length
-            && head[40..72] == *hash(&head[..40], &content).as_bytes();
-        if whole { Ok(content) } else { Err(wrong()) }
-    }
+/// The content of an entry that begins at a place; an error of the kind `InvalidData` where it is not what was written.
+pub(super) fn read(file: &mut File, at: u64, name: &Name) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(at))?;
+    let wrong = || io::Error::from(ErrorKind::InvalidData);
+    let mut head = [0; ENTRY_HEAD];
+    file.read_exact(&mut head).map_err(|_| wrong())?;
+    let (found, length) = entry_head(&head).ok_or_else(wrong)?;
+    let mut content = Vec::new();
+    file.take(length).read_to_end(&mut content)?;
+    let whole = found == *name
+        && content.len() as u64 == length
+        && head[40..72] == *hash(&head[..40], &content).as_bytes();
+    if whole { Ok(content) } else { Err(wrong()) }
 }

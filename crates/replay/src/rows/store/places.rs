@@ -1,9 +1,9 @@
 //! Where the entries of a store stand. There is one of each session and preset, so a million of them must not take much:
-//! lists in order have no gaps, as a hash table has.
+//! a list in order has no gaps, as a hash table has.
 
 use rustc_hash::FxHashMap;
 
-/// Entries that are kept in a table until they are sorted in.
+/// Entries that are kept in a table until they are sorted in, at least.
 const RECENT: usize = 1 << 14;
 
 /// Where an entry stands.
@@ -17,45 +17,36 @@ pub(super) struct Spot {
 /// Places by the beginnings of names, which stand whole in the entries.
 #[derive(Debug, Default)]
 pub(super) struct Places {
+    /// An eighth of what is sorted at most, so that sorting in takes little of the time.
     recent: FxHashMap<u64, Spot>,
-    /// Each in order, and more than twice as long as the next one, so that there are few.
-    lists: Vec<Vec<(u64, Spot)>>,
+    sorted: Vec<(u64, Spot)>,
 }
 
 impl Places {
     pub(super) fn get(&self, name: u64) -> Option<Spot> {
-        let sorted = |list: &Vec<(u64, Spot)>| {
-            let at = list.binary_search_by_key(&name, |(name, _)| *name).ok()?;
-            Some(list[at].1)
-        };
-        let recent = self.recent.get(&name).copied();
-        recent.or_else(|| self.lists.iter().rev().find_map(sorted))
+        self.recent.get(&name).copied().or_else(|| {
+            let at = self.sorted.binary_search_by_key(&name, |(name, _)| *name).ok()?;
+            Some(self.sorted[at].1)
+        })
     }
 
     /// Takes an entry, in place of one of this name.
     pub(super) fn insert(&mut self, name: u64, spot: Spot) {
         self.recent.insert(name, spot);
-        if self.recent.len() < RECENT {
+        if self.recent.len() < RECENT.max(self.sorted.len() / 8) {
             return;
         }
-        let mut list: Vec<(u64, Spot)> = self.recent.drain().collect();
-        list.sort_unstable_by_key(|(name, _)| *name);
-        while let Some(mut older) = self.lists.pop_if(|older| older.len() <= 2 * list.len()) {
-            older.reserve_exact(list.len());
-            older.append(&mut list);
-            // Stable, so that of two with one name the newer comes last; and quick, for two lists in order.
-            older.sort_by_key(|(name, _)| *name);
-            older.dedup_by(|newer, kept| {
-                let same = newer.0 == kept.0;
-                if same {
-                    *kept = *newer;
-                }
-                same
-            });
-            list = older;
-        }
-        list.shrink_to_fit();
-        self.lists.push(list);
+        self.sorted.reserve_exact(self.recent.len());
+        self.sorted.extend(self.recent.drain());
+        // Stable, so that of two with one name the newer comes last.
+        self.sorted.sort_by_key(|(name, _)| *name);
+        self.sorted.dedup_by(|newer, kept| {
+            let same = newer.0 == kept.0;
+            if same {
+                *kept = *newer;
+            }
+            same
+        });
     }
 }
 
@@ -71,7 +62,7 @@ mod tests {
         let all = 20 * RECENT + 5;
         for of in 0..all {
             places.insert(name(of), spot(of));
-            // Every third entry is written again later on, some of them soon and some in another list.
+            // Every third entry is written again later on, some of them soon and some when they were sorted in.
             if of % 3 == 0 {
                 places.insert(name(of / 2), spot(all + of));
             }
@@ -82,8 +73,8 @@ mod tests {
             assert_eq!(places.get(name(of)), Some(spot(newest)), "{of}");
         }
         assert_eq!(places.get(name(all)), None);
-        assert!(places.lists.len() <= 6, "{} lists", places.lists.len());
-        let room: usize = places.lists.iter().map(Vec::capacity).sum();
+        let (room, recent) = (places.sorted.capacity(), places.recent.len());
         assert!(room <= all + RECENT, "room for {room} entries");
+        assert!(recent <= RECENT.max(all / 8), "{recent} in the table");
     }
 }

@@ -31,16 +31,15 @@ pub(super) fn record(facts: &Facts, plain: Record, terms: &[NamedTerms]) -> Reco
     };
     let mut rows: Vec<CallRow> = plain.rows.into_iter().zip(inputs).map(row).collect();
     let summaries = summaries(facts, &rows);
-    let turns: Vec<usize> = rows.iter().map(|row| row.turn).collect();
     let held: Vec<_> = facts.calls.iter().map(|call| call.held).collect();
     let items = Items {
         log: &requests(facts, &rows),
         held: &held,
-        turns: &turns,
+        rows: &rows,
         timed: facts.session.timed,
         summaries: &summaries,
     };
-    let bills = bills(&items, terms.iter());
+    let bills = bills(&items, terms);
     count_summaries(&mut rows, &summaries);
     let marks = facts.session.boundaries.max(facts.session.recorder.unmarked.len());
     Record {
@@ -121,15 +120,11 @@ fn summaries(facts: &Facts, rows: &[CallRow]) -> Vec<SummaryCall> {
     let asked = |summary: &RecordedSummary| {
         let before = summary.call.checked_sub(1)?;
         let (row, output) = (rows.get(before)?, facts.calls.get(before)?.output);
-        let (input_tokens, output_tokens) =
-            match (summary.used.zip(facts.session.scale), summary.tokens) {
-                (Some(((input, output), scale)), _) => (scale.measured(input), output),
-                (None, Some(tokens)) => (row.input_tokens + output, tokens),
-                (None, None) => (row.input_tokens, 0),
-            };
-        let shared_tokens = if summary.tokens.is_none() { row.input_tokens } else { 0 };
-        let (call, idle_ms) = (summary.call, None);
-        Some(SummaryCall { call, input_tokens, shared_tokens, output_tokens, idle_ms })
+        let RecordedSummary { call, tokens, used } = *summary;
+        let estimated = SummaryCall::estimated(call, row.input_tokens, output, tokens);
+        Some(used.zip(facts.session.scale).map_or(estimated, |((input, output_tokens), scale)| {
+            SummaryCall { input_tokens: scale.measured(input), output_tokens, ..estimated }
+        }))
     };
     facts.summaries.iter().filter_map(asked).collect()
 }

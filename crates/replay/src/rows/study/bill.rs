@@ -1,13 +1,10 @@
 //! The bill of one session under one strategy, by price regime.
 
 use crate::judge::cost::{HitShare, NamedTerms, OWN, Priced, RequestLog, SummaryCall, Terms};
-use crate::judge::measures::Firing;
 use crate::judge::reread::CHANCE;
-use crate::number::total;
-use crate::run::drive::SummaryInput;
+use crate::run::drive::Replay;
 use crate::run::totals::CallRow;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Where the pauses between calls come from; beyond its life a cached prefix is gone.
@@ -27,9 +24,10 @@ pub enum Pauses {
 impl Pauses {
     /// Those under which a session is billed. Within a user turn, no pause is too long.
     fn under(items: &Items<'_>) -> &'static [Self] {
+        let turn = |row: &CallRow| row.turn;
         match items.timed {
             true => &[Self::Recorded],
-            false if items.turns.first() == items.turns.last() => &[Self::Any],
+            false if items.rows.first().map(turn) == items.rows.last().map(turn) => &[Self::Any],
             false => &[Self::Warm, Self::ColdTurns],
         }
     }
@@ -212,28 +210,17 @@ pub(super) struct Items<'a> {
     pub(super) log: &'a RequestLog,
     /// By call, what the provider's cache still had, where the recording tells.
     pub(super) held: &'a [Option<HitShare>],
-    /// By call, the number of the user turn.
-    pub(super) turns: &'a [usize],
+    pub(super) rows: &'a [CallRow],
     pub(super) timed: bool,
     pub(super) summaries: &'a [SummaryCall],
 }
 
-/// The summarizer's calls: they are billed for what they are asked. What was
-/// written stands with the first of the calls before a request.
-pub(crate) fn summary_calls(inputs: &[SummaryInput], firings: &[Firing]) -> Vec<SummaryCall> {
-    let mut written: BTreeMap<usize, u64> = firings
-        .iter()
-        .filter(|firing| firing.summaries > 0)
-        .map(|firing| (firing.call, firing.summary_tokens))
-        .collect();
-    let call = |asked: &SummaryInput| SummaryCall {
-        call: asked.call,
-        input_tokens: asked.input_tokens,
-        shared_tokens: asked.shared_tokens,
-        output_tokens: written.remove(&asked.call).unwrap_or(0),
-        idle_ms: asked.idle_ms,
-    };
-    inputs.iter().map(call).collect()
+impl<'a> Items<'a> {
+    /// Of a replay.
+    pub(super) fn new(replay: &'a Replay, held: &'a [Option<HitShare>], timed: bool) -> Self {
+        let Replay { requests: log, rows, summary_calls: summaries, .. } = replay;
+        Self { log, held, rows, timed, summaries }
+    }
 }
 
 /// Counts the summarizer's calls with the rows. Those after the last call belong to it, so that the sums over rows are
@@ -254,19 +241,19 @@ pub(super) fn count_summaries<'s>(
 
 /// The bills under all terms: under recorded pauses where there are any, else under both scenarios where
 /// they differ.
-pub(super) fn bills<'t>(items: &Items<'_>, terms: impl Iterator<Item = &'t NamedTerms>) -> Bills {
+pub(super) fn bills(items: &Items<'_>, terms: &[NamedTerms]) -> Bills {
     let scenarios = Pauses::under(items);
     let starts: Vec<_> = scenarios.iter().map(|pauses| (*pauses, starts(items, *pauses))).collect();
-    terms
-        .flat_map(|named| {
-            starts.iter().map(|(pauses, starts)| {
-                let by = Billed { regime: Arc::clone(&named.name), pauses: *pauses };
-                // What was lost was lost by the provider that served the session.
-                let held = if *named.name == *OWN { items.held } else { &[] };
-                (by, bill(items, starts, held, &named.terms))
-            })
-        })
-        .collect()
+    let under = |named: &NamedTerms| {
+        // What was lost was lost by the provider that served the session.
+        let held = if *named.name == *OWN { items.held } else { &[] };
+        let bill = |(pauses, starts): &(Pauses, Vec<_>)| {
+            let by = Billed { regime: Arc::clone(&named.name), pauses: *pauses };
+            (by, bill(items, starts, held, &named.terms))
+        };
+        starts.iter().map(bill).collect::<Vec<_>>()
+    };
+    terms.iter().flat_map(under).collect()
 }
 
 /// Longer than any prefix lives.
@@ -278,8 +265,8 @@ fn starts(items: &Items<'_>, pauses: Pauses) -> Vec<Option<i64>> {
         Pauses::Recorded => items.log.starts(),
         Pauses::Warm | Pauses::Any => Vec::new(),
         Pauses::ColdTurns => {
-            let turns = items.turns.iter();
-            turns.map(|turn| i64::try_from(*turn).ok().map(|turn| turn * LONG_MS)).collect()
+            let starts = items.rows.iter();
+            starts.map(|row| Some(i64::try_from(row.turn).ok()? * LONG_MS)).collect()
         }
     }
 }
@@ -291,19 +278,21 @@ fn bill(
     terms: &Terms,
 ) -> Bill {
     let priced = Priced::at(items.log, starts, held, terms);
-    let cost = priced.cost(items.summaries);
-    let bill = Bill {
-        usd: cost.usd,
-        input_usd: cost.input_usd,
-        output_usd: cost.output_usd,
-        read_tokens: cost.read_tokens,
-        compaction: None,
-    };
+    let mut bill = Bill::default();
+    for [input_usd, output_usd] in priced.requests() {
+        bill.input_usd += input_usd;
+        bill.output_usd += output_usd;
+        bill.usd += input_usd + output_usd;
+    }
+    bill.read_tokens = priced.uses.iter().map(|cache| cache.read).sum();
     if items.summaries.is_empty() {
         return bill;
     }
-    bill.compacted(Compaction {
-        summaries_usd: total(cost.summaries.iter().copied()),
-        again: Some(RereadBill::same(cost.usd)),
-    })
+    let mut summaries_usd = 0.0;
+    for usd in priced.summaries(items.summaries) {
+        summaries_usd += usd;
+        bill.usd += usd;
+    }
+    let again = Some(RereadBill::same(bill.usd));
+    bill.compacted(Compaction { summaries_usd, again })
 }

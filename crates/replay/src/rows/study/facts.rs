@@ -40,8 +40,6 @@ pub struct CallFacts {
     /// Size of the request as it was sent, where the recorder wrote it down.
     #[serde(default)]
     pub sent: Option<u64>,
-    /// The recorder had compacted its own context before this call.
-    pub recorder_compacted: bool,
 }
 
 /// What is known of a session as a whole.
@@ -286,7 +284,6 @@ fn calls(
                 recorded_read: row.recorded_input.and(usage).map(|usage| usage.cache_read),
                 held: held.get(calls.len()).copied().flatten(),
                 sent: sent.get(&*message.id).copied(),
-                recorder_compacted: row.recorder_compacted,
             });
         }
         uncompacted += measure.counts(message).total();

@@ -1,13 +1,13 @@
 //! One replay of a session under one strategy with everything that is measured on it.
 
-use super::bill::{self, RereadBill};
+use super::bill::{self, Items, RereadBill};
 use super::context::Context;
 use super::facts::Facts;
 use super::inaction;
 use super::record::{Knowledge, Record, Summaries};
 use crate::judge::availability::Availability;
-use crate::judge::cost::{HitShare, NamedTerms, ServiceTerms, held};
-use crate::judge::measures::Measures;
+use crate::judge::cost::{HitShare, held};
+use crate::judge::measures::SummaryProbe;
 use crate::judge::request::Probe;
 use crate::judge::reread::{CHANCE, Sources};
 use crate::read::index::Index;
@@ -15,7 +15,7 @@ use crate::read::recorder::{self, RecorderPolicy};
 use crate::run::again::{ReplayAgain, replay_and_read_again};
 use crate::run::controls::Foresight;
 use crate::run::drive::ReplayOptions;
-use crate::run::setup::{Preset, RequestSource, Setup};
+use crate::run::setup::{Preset, RequestSource, Setup, service_terms};
 use foldback_formats::Session;
 use std::sync::{Arc, OnceLock};
 
@@ -73,7 +73,7 @@ pub(super) fn replay(
         ..setup.options(session, strategy)
     };
     let mut availability = Availability::new(Arc::clone(&shared.index));
-    let mut measures = Measures::new(Arc::clone(&shared.index));
+    let mut measures = SummaryProbe::new(Arc::clone(&shared.index));
     let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut measures];
     // A control that sees what comes does not see what would be read; a model would be asked for other summaries; of other
     // controls no screen may show it.
@@ -82,27 +82,16 @@ pub(super) fn replay(
     let (replayed, again) =
         replay_and_read_again(session, &shared.sources, chances, strategy, &options, &mut probes);
     let findings = availability.finish();
-    let summaries = bill::summary_calls(&replayed.summary_inputs, &replayed.firings);
     let log = &replayed.requests;
     let facts = facts_unknown
         .then(|| Facts::new(session, setup, &replayed.rows, log, &shared.held, &shared.recorder));
-    let turns: Vec<usize> = replayed.rows.iter().map(|row| row.turn).collect();
-    let items = bill::Items {
-        log,
-        held: &shared.held,
-        turns: &turns,
-        timed: log.timed(),
-        summaries: &summaries,
-    };
-    let asked = ServiceTerms {
-        hour: session.hour_share(),
-        at_ms: session.began(),
-        ..ServiceTerms::default()
-    };
-    let terms = context.terms(session.model.as_deref(), asked);
-    let mut bills = bill::bills(&items, terms.iter());
-    let net = Net { terms: &terms, timed: items.timed, held: &shared.held };
-    let mut again = again.map(|again| net.bills(again));
+    let timed = log.timed();
+    let terms = context.terms(session.model.as_deref(), service_terms(session));
+    let mut bills = bill::bills(&Items::new(&replayed, &shared.held, timed), &terms);
+    let mut again = again.map(|ReplayAgain { replay, reads }| {
+        let held = held_again(&shared.held, &reads);
+        (bill::bills(&Items::new(&replay, &held, timed), &terms).usd(), reads)
+    });
     let mut reads = Vec::new();
     if !is_netted {
         let acted = replayed.metrics.compactions > 0;
@@ -128,7 +117,7 @@ pub(super) fn replay(
             row.retention.reread_tokens += tokens;
         }
     }
-    bill::count_summaries(&mut rows, &summaries);
+    bill::count_summaries(&mut rows, &replayed.summary_calls);
     let record = Record {
         known,
         limits: options.limits,
@@ -143,35 +132,16 @@ pub(super) fn replay(
     Ok((facts, record))
 }
 
-/// What a session costs with what was missed read again.
-struct Net<'a> {
-    terms: &'a [NamedTerms],
-    timed: bool,
-    held: &'a [Option<HitShare>],
-}
-
-impl Net<'_> {
-    /// The bills of a replay in which what is missed is read again, in the order of those of the first replay, and its reads.
-    fn bills(&self, again: ReplayAgain) -> (Vec<f64>, Vec<(usize, u64)>) {
-        let ReplayAgain { replay, reads: made } = again;
-        let summaries = bill::summary_calls(&replay.summary_inputs, &replay.firings);
-        let turns: Vec<usize> = replay.rows.iter().map(|row| row.turn).collect();
-        // A read goes out before the recorded call that it is for. No recording tells what the cache had of it.
-        let mut reads = made.iter().peekable();
-        let mut held = Vec::new();
-        for (call, recorded) in self.held.iter().enumerate() {
-            while reads.next_if(|(before, _)| *before == call).is_some() {
-                held.push(None);
-            }
-            held.push(*recorded);
+/// By request, what the cache still had where something is read again. A read goes out before the recorded call that it is for. No
+/// recording tells what the cache had of it.
+fn held_again(held: &[Option<HitShare>], reads: &[(usize, u64)]) -> Vec<Option<HitShare>> {
+    let mut reads = reads.iter().peekable();
+    let mut out = Vec::new();
+    for (call, recorded) in held.iter().enumerate() {
+        while reads.next_if(|(before, _)| *before == call).is_some() {
+            out.push(None);
         }
-        let items = bill::Items {
-            log: &replay.requests,
-            held: &held,
-            turns: &turns,
-            timed: self.timed,
-            summaries: &summaries,
-        };
-        (bill::bills(&items, self.terms.iter()).usd(), made)
+        out.push(*recorded);
     }
+    out
 }

@@ -20,7 +20,6 @@ mod score;
 mod tests;
 
 pub use bill::Compaction;
-pub(crate) use bill::summary_calls;
 pub use bill::{Bill, Billed, Bills, Pauses, RereadBill};
 pub(crate) use common::Common;
 pub(crate) use context::Context;
@@ -46,7 +45,7 @@ use crate::run::setup::{Preset, RequestSource};
 use foldback_formats::Session;
 use measured::{Shared, replay};
 use paid::Paid;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::sync::{Arc, OnceLock};
 
 /// A session that was studied.
@@ -57,13 +56,6 @@ pub(crate) struct Studied {
     /// By preset; their session index is not set yet.
     pub(crate) scores: Box<[Score]>,
     pub(crate) keys: Keys,
-}
-
-/// What the store knows of a file.
-#[derive(Serialize, Deserialize)]
-pub(crate) struct Imported {
-    /// Ids of its sessions.
-    pub(crate) ids: Vec<String>,
 }
 
 /// Reads a source when something of it is asked for the first time.
@@ -112,16 +104,14 @@ fn study_content(
         same.ok_or_else(|| Failure::Source("the file changed while it was read".to_owned()))
     };
     let at = Keys::of_file(hash);
-    let imported = match context.store.get::<Imported>(at) {
-        Some(imported) => imported,
+    let ids: Vec<String> = match context.store.get(at) {
+        Some(ids) => ids,
         None => {
-            let ids = sessions()?.iter().map(|session| session.id.clone());
-            let imported = Imported { ids: ids.collect() };
-            keep(context.store, at, &imported)?;
-            imported
+            let ids = sessions()?.iter().map(|session| session.id.clone()).collect();
+            keep(context.store, at, &ids)?;
+            ids
         }
     };
-    let ids = &imported.ids;
     let wanted = |id: &str| context.split.is_none_or(|part| Split::from_id(id) == part);
     let wanted: Vec<usize> = (0..ids.len()).filter(|number| wanted(&ids[*number])).collect();
     let studied = try_in_parallel(&wanted, |number| {

@@ -4,15 +4,14 @@
 //! recorded usage, to what the model says of them, is a factor of the session. Every bill of the session is multiplied by it:
 //! that of the recorder is then what was paid, and that of a preset is what was paid times the model's ratio.
 
-use super::bill::{Bills, Pauses};
+use super::bill::{Billed, Bills};
 use super::facts::Facts;
 use super::record::{Knowledge, Record};
-use std::sync::Arc;
 
 /// The factors of a session, by regime and pauses; none where it is not known what was paid, or what was sent for it.
 #[derive(Debug, Default)]
 pub(super) struct Paid {
-    factors: Vec<(Arc<str>, Pauses, f64)>,
+    factors: Vec<(Billed, f64)>,
 }
 
 impl Paid {
@@ -27,7 +26,7 @@ impl Paid {
         };
         let factors = recorded.bills.iter().filter_map(|(by, bill)| {
             let (_, spent) = facts.spent.iter().find(|(regime, _)| *regime == by.regime)?;
-            Some((Arc::clone(&by.regime), by.pauses, factor(*spent, bill.usd)?))
+            Some((by.clone(), factor(*spent, bill.usd)?))
         });
         Self { factors: factors.collect() }
     }
@@ -39,11 +38,6 @@ impl Paid {
 
     /// Bills of the session as they would have been paid.
     pub(super) fn bills(&self, bills: Bills) -> Bills {
-        bills.scaled(|by| {
-            let same = |(regime, pauses, _): &&(Arc<str>, Pauses, f64)| {
-                *regime == by.regime && *pauses == by.pauses
-            };
-            Some(self.factors.iter().find(same)?.2)
-        })
+        bills.scaled(|by| Some(self.factors.iter().find(|(known, _)| known == by)?.1))
     }
 }

@@ -3,7 +3,7 @@
 use super::bill::Bills;
 use crate::fault::Fault;
 use crate::judge::measures::Firing;
-use crate::judge::retention::Retention;
+use crate::judge::retention::{self, Retention};
 use crate::run::totals::{CallRow, SessionMetrics};
 use crate::stats::Share;
 use derive_more::AddAssign;
@@ -84,11 +84,9 @@ pub struct Summaries {
 
 impl Summaries {
     pub(super) fn new(firings: &[Firing], supported: &[Share]) -> Self {
-        let mut faithful = Share::default();
-        supported.iter().for_each(|share| faithful.add(*share));
         let sum = |of: fn(&Firing) -> u64| firings.iter().map(of).sum();
         Self {
-            faithful,
+            faithful: retention::sum(supported),
             asked: sum(|firing| firing.summaries),
             recorded: sum(|firing| firing.recorded),
             stand_ins: sum(|firing| firing.stand_ins),

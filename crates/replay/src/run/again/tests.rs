@@ -276,7 +276,7 @@ proptest! {
             prop_assert!(without.reads.is_empty());
             prop_assert_eq!(sizes(&first), sizes(&without.replay));
             prop_assert_eq!(&first.rows, &without.replay.rows);
-            prop_assert_eq!(&first.summary_inputs, &without.replay.summary_inputs);
+            prop_assert_eq!(&first.summary_calls, &without.replay.summary_calls);
             // The same reads give the same bytes, in whatever order replays share what is read.
             let [one, two] = [bench.again(preset, chance), bench.again(preset, chance)];
             prop_assert_eq!(&one.replay.rows, &two.replay.rows);
@@ -289,7 +289,7 @@ proptest! {
                 prop_assert_eq!(&whole.replay.rows, &parted.replay.rows);
                 prop_assert_eq!(&whole.reads, &parted.reads);
                 prop_assert_eq!(&whole.replay.firings, &parted.replay.firings);
-                prop_assert_eq!(&whole.replay.summary_inputs, &parted.replay.summary_inputs);
+                prop_assert_eq!(&whole.replay.summary_calls, &parted.replay.summary_calls);
                 prop_assert_eq!(
                     whole.replay.requests.requests(),
                     parted.replay.requests.requests()

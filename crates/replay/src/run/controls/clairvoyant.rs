@@ -1,6 +1,5 @@
 //! The control `clairvoyant`: evicts what will be needed least for its size.
 
-use super::choice::{Greedy, Worth};
 use super::foresight::{FactId, Foresight};
 use super::holders::{FactHolders, UnitId};
 use foldback_core::delta::Cursor;
@@ -12,7 +11,8 @@ use foldback_core::strategy::{Bound, Kind, Strategy};
 use foldback_core::view::{EditKind, PartPos};
 use foldback_stages::estimator::CharsConfig;
 use foldback_stages::pruner::{Demand, Evict, EvictConfig};
-use std::collections::HashMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The greedy clairvoyant of one session, as a strategy that can be replayed over **that session
@@ -83,7 +83,7 @@ impl Following {
     fn new(foresight: &Foresight) -> Self {
         Self {
             cursor: Cursor::default(),
-            holders: FactHolders::new(foresight.facts(), 0),
+            holders: FactHolders::new(foresight.facts()),
             messages: Vec::new(),
             held: Vec::new(),
             ordinals: 0,
@@ -143,32 +143,30 @@ impl Following {
     /// The candidates that go, least needed for their size first. What goes makes the other holders of
     /// its facts more needed, so the next one is only known when the one before has gone.
     fn order(&mut self, demand: &Demand, foresight: &Foresight) -> Vec<usize> {
-        let mut choice = Greedy::default();
-        // The candidates that are left, by unit.
-        let mut left: HashMap<UnitId, usize> = HashMap::new();
+        // The candidates that are left, by unit and in the order in which they would go.
+        let mut left: HashMap<UnitId, (usize, Worth)> = HashMap::new();
+        let mut next: BTreeSet<(Worth, UnitId)> = BTreeSet::new();
         let price = |holders: &FactHolders, unit: UnitId, candidate: usize| Worth {
             uses: holders.uses(unit),
             gain: demand.candidates[candidate].gain,
         };
         for (index, candidate) in demand.candidates.iter().enumerate() {
             let unit = self.unit(candidate.at);
-            left.insert(unit, index);
-            choice.put(unit, price(&self.holders, unit, index));
+            let worth = price(&self.holders, unit, index);
+            left.insert(unit, (index, worth));
+            next.insert((worth, unit));
         }
         let (mut order, mut gained) = (Vec::new(), 0);
         while gained < demand.reclaim {
-            let known = |unit: UnitId| Some(price(&self.holders, unit, *left.get(&unit)?));
-            let Some(unit) = choice.take(known) else {
-                break;
-            };
-            let Some(index) = left.remove(&unit) else {
-                continue;
-            };
+            let Some((_, unit)) = next.pop_first() else { break };
+            let Some((index, _)) = left.remove(&unit) else { continue };
             let candidate = &demand.candidates[index];
             self.holders.remove(unit, self.facts(foresight, candidate.at));
             for unit in self.holders.changed() {
-                if let Some(candidate) = left.get(&unit) {
-                    choice.put(unit, price(&self.holders, unit, *candidate));
+                if let Some((candidate, worth)) = left.get_mut(&unit) {
+                    next.remove(&(*worth, unit));
+                    *worth = price(&self.holders, unit, *candidate);
+                    next.insert((*worth, unit));
                 }
             }
             gained += candidate.gain;
@@ -180,6 +178,30 @@ impl Following {
             self.holders.add(self.unit(at), self.facts(foresight, at));
         }
         order
+    }
+}
+
+/// What a unit is worth, and what it gives back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Worth {
+    /// Uses that would be lost.
+    uses: u32,
+    /// Tokens that would be gained; above 0.
+    gain: u64,
+}
+
+impl Ord for Worth {
+    /// Fewest uses per token first; of equals, the largest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let [mine, theirs] =
+            [(self, other), (other, self)].map(|(a, b)| u128::from(a.uses) * u128::from(b.gain));
+        mine.cmp(&theirs).then(other.gain.cmp(&self.gain))
+    }
+}
+
+impl PartialOrd for Worth {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

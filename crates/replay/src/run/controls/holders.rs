@@ -24,12 +24,12 @@ pub(super) struct FactHolders {
 }
 
 impl FactHolders {
-    pub(super) fn new(facts: usize, units: usize) -> Self {
+    pub(super) fn new(facts: usize) -> Self {
         Self {
             holders: vec![0; facts],
             sum: vec![0; facts],
             wanted: vec![false; facts],
-            uses: vec![0; units],
+            uses: Vec::new(),
             changed: Vec::new(),
         }
     }

@@ -2,6 +2,7 @@
 //! calls take from it.
 
 use super::clairvoyant::seeing;
+use crate::judge::reread::excerpt::Wanted;
 use crate::read::index::{EditNeed, Id, Index, LogPart};
 use crate::read::verbatim::PieceId;
 use foldback_core::meter::LastText;
@@ -15,7 +16,6 @@ use foldback_core::work;
 use foldback_stages::pruner::{Candidate, Evict, EvictConfig, nothing_left};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// What could be kept for next to nothing by whoever writes placeholders or summaries: the lines that later
@@ -186,7 +186,7 @@ impl Lines {
                 Use::OldText(edit) => self.index.old_text(edit),
                 Use::Piece(piece) => self.index.verbatim.text(*piece),
             };
-            match spanned(shown, text) {
+            match Wanted::Piece(text).lines_in(shown) {
                 Some(range) => kept.extend(range),
                 // Lines that stand in a listing with numbers, or in a patch: as the edit has them.
                 None => {
@@ -228,14 +228,6 @@ impl Lines {
         }
         out
     }
-}
-
-/// The lines over which a text stands where it stands first.
-fn spanned(text: &str, part: &str) -> Option<Range<usize>> {
-    let at = text.find(part)?;
-    let lines = |text: &str| text.matches('\n').count();
-    let first = lines(&text[..at]);
-    Some(first..first + lines(part) + 1)
 }
 
 impl Pruner for Lines {

@@ -13,7 +13,6 @@
 //! items of different sizes and NP-hard (Berger, Beckmann and Harchol-Balter, "Practical Bounds on
 //! Optimal Caching with Variable Object Sizes", SIGMETRICS 2018).
 
-mod choice;
 mod clairvoyant;
 mod foresight;
 mod holders;

@@ -2,7 +2,9 @@
 
 use crate::run::drive::frame_for;
 use foldback_core::log::{Message, PartKind, Role};
+use foldback_core::moment::Moment;
 use foldback_core::stage::Estimator;
+use foldback_core::step::Order;
 use foldback_formats::Session;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -63,14 +65,16 @@ pub(super) fn read(
     let mut calls: Vec<Call> = Vec::new();
     let mut asked: HashMap<&str, usize> = HashMap::new();
     let mut tokens = measure.per_request() + frame_for(session, measure).tokens(measure);
-    let mut turns = Turns::default();
+    let (mut order, mut turn) = (Order::default(), 0);
     for (ordinal, message) in session.log().enumerate() {
-        turns.message(message);
         let mut call = None;
-        if message.is_answer() {
+        if !message.is_answer() {
+            turn += order.message(message).filter(|moment| *moment == Moment::TurnStart).count();
+        } else {
+            order.answer(message);
             call = Some(calls.len());
             asked.extend(message.call_ids().map(|id| (id, calls.len())));
-            calls.push(Call { answer: ordinal, turn: turns.turn, plain_tokens: tokens });
+            calls.push(Call { answer: ordinal, turn, plain_tokens: tokens });
         }
         for result in message.parts.iter().filter_map(|part| part.as_result()) {
             call = call.or_else(|| asked.get(result.call_id.as_str()).copied());
@@ -88,24 +92,6 @@ pub(super) fn read(
         });
     }
     (lines, calls)
-}
-
-/// Counts user turns as the replay does: several user messages in a row begin one.
-#[derive(Default)]
-struct Turns {
-    turn: usize,
-    waiting: bool,
-}
-
-impl Turns {
-    fn message(&mut self, message: &Message) {
-        if message.begins_turn() {
-            self.turn += usize::from(!self.waiting);
-            self.waiting = true;
-        } else if message.is_answer() {
-            self.waiting = false;
-        }
-    }
 }
 
 /// What a message says, tool calls in short.

@@ -30,8 +30,6 @@ pub use track::{Forgotten, MessageChange, State, Track, ViewStep, WrittenMessage
 pub use worst::{Missed, worst};
 
 use crate::fault::{FailedReplay, REPORT, caught};
-use crate::judge::availability::Availability;
-use crate::judge::request::Probe;
 use crate::parallel::in_parallel;
 use crate::read::index::Index;
 use crate::run::drive::{ReplayOptions, replay_with};
@@ -118,11 +116,9 @@ impl Track {
         detail: Detail,
     ) -> Self {
         let replayed = caught(|| {
-            let mut availability = Availability::new(Arc::clone(index));
             let mut tracer = Tracer::new(Arc::clone(index), detail);
-            let mut probes: [&mut dyn Probe; 2] = [&mut availability, &mut tracer];
-            let replay = replay_with(session, index, strategy, options, &mut probes);
-            tracer.finish(&replay, &availability.finish())
+            let replay = replay_with(session, index, strategy, options, &mut [&mut tracer]);
+            tracer.finish(&replay)
         });
         replayed.unwrap_or_else(|fault| Self {
             preset: strategy.label(),

@@ -3,9 +3,8 @@
 use super::firings;
 use super::log::{Detail, one_line};
 use super::track::{Forgotten, MessageChange, State, Track, ViewStep, WrittenMessage};
-use crate::judge::availability::Findings;
 use crate::judge::request::{Probe, Request};
-use crate::read::index::{Index, LogPart, Tracker};
+use crate::read::index::{CallNeeds, Index, LogPart, Tracker};
 use crate::run::drive::Replay;
 use crate::run::idle;
 use foldback_core::conversation::Conversation;
@@ -13,7 +12,7 @@ use foldback_core::guard::Guards;
 use foldback_core::log::Origin;
 use foldback_core::moment::Moment;
 use foldback_core::view::{EditKind, Place, Pos};
-use std::collections::HashMap;
+use indexmap::{IndexMap, IndexSet};
 use std::sync::Arc;
 
 /// Characters of what a cleared or cut part shows.
@@ -27,8 +26,8 @@ struct Look {
     shown: Option<usize>,
 }
 
-/// Notes what changes from request to request. Give it to [`crate::replay_with`] beside an
-/// [`crate::judge::availability::Availability`], then what both found to [`Tracer::finish`].
+/// Notes what changes from request to request, and what calls need that the view lacks. Give it to [`crate::replay_with`], then
+/// call [`Tracer::finish`].
 #[derive(Debug)]
 pub(crate) struct Tracer {
     index: Arc<Index>,
@@ -36,17 +35,14 @@ pub(crate) struct Tracer {
     /// By position, the ordinal in the log of each of its messages.
     ordinals: Vec<Option<usize>>,
     looks: Vec<Look>,
-    /// For each edit of each call, when its old text had left the view.
-    edits: Vec<Vec<Option<usize>>>,
-    /// The same for each piece.
-    pieces: Vec<Vec<Option<usize>>>,
-    /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
-    known: HashMap<(String, String), usize>,
+    /// Needs of the calls so far.
+    needs: usize,
+    forgotten: Vec<Forgotten>,
     standing: Vec<usize>,
-    texts: HashMap<String, usize>,
     steps: Vec<ViewStep>,
-    written: Vec<WrittenMessage>,
-    shown: Vec<String>,
+    /// Messages of compactions by id, with their text: a strategy may write another text under an old id.
+    written: IndexMap<(String, String), WrittenMessage>,
+    shown: IndexSet<String>,
     stuck: Option<usize>,
 }
 
@@ -58,20 +54,18 @@ impl Tracer {
             detail,
             ordinals: Vec::new(),
             looks: Vec::new(),
-            edits: Vec::new(),
-            pieces: Vec::new(),
-            known: HashMap::new(),
+            needs: 0,
+            forgotten: Vec::new(),
             standing: Vec::new(),
-            texts: HashMap::new(),
             steps: Vec::new(),
-            written: Vec::new(),
-            shown: Vec::new(),
+            written: IndexMap::new(),
+            shown: IndexSet::new(),
             stuck: None,
         }
     }
 
-    /// What the preset made of the session. Replay and findings are those that this probe looked on at.
-    pub(crate) fn finish(self, replay: &Replay, findings: &Findings) -> Track {
+    /// What the preset made of the session, by the replay that this probe looked on at.
+    pub(crate) fn finish(self, replay: &Replay) -> Track {
         let strategy = replay.conversation.strategy();
         let firings = firings::firings(replay);
         let idle = match firings.is_empty() {
@@ -90,49 +84,39 @@ impl Tracer {
                 .iter()
                 .flat_map(|row| row.broken.iter().map(|rule| (row.call, rule.clone())))
                 .collect(),
-            forgotten: self.forgotten(findings),
+            forgotten: self.forgotten,
             sealed: replay.sealed(),
             failures: idle::failures(replay),
             firings,
             idle,
             fault: None,
             steps: self.steps,
-            written: self.written,
-            shown: self.shown,
+            written: self.written.into_values().collect(),
+            shown: self.shown.into_iter().collect(),
         }
     }
 
-    /// The needs that were missed; what was found is in their order.
-    fn forgotten(&self, findings: &Findings) -> Vec<Forgotten> {
-        let mut out = Vec::new();
-        let mut need = 0;
-        let mut references = findings.references.iter();
-        let (mut kept, mut held) = (findings.edits.iter(), findings.pieces.iter());
-        for (call, needs) in self.index.calls.iter().enumerate() {
-            for presence in references.by_ref().take(needs.references.len()) {
-                if !presence.kept {
-                    let left_view_at = presence.left_view_at.unwrap_or(call);
-                    out.push(Forgotten { need, left_view_at });
-                }
-                need += 1;
+    /// Notes what a call needs that the view does not have, in the order of the needs of the walk.
+    fn miss(&mut self, tracker: &Tracker, call: usize) {
+        let Self { index, needs, forgotten, .. } = self;
+        let Some(CallNeeds { references, edits }) = index.calls.get(call) else { return };
+        let references = references.iter().map(|need| {
+            let presence = tracker.presence(need.reference);
+            (presence.kept, presence.left_view_at)
+        });
+        let edits = edits
+            .iter()
+            .map(|need| (tracker.shows_old_text(need), left(tracker, index.places(need))));
+        let pieces =
+            index.verbatim.needs(call).iter().map(|need| {
+                (tracker.stands(need.piece), tracker.left_at(index.part_at(need.source)))
+            });
+        for (is_kept, left) in references.chain(edits).chain(pieces) {
+            if !is_kept {
+                forgotten.push(Forgotten { need: *needs, left_view_at: left.unwrap_or(call) });
             }
-            for (nth, kept) in kept.by_ref().take(needs.edits.len()).enumerate() {
-                if !kept {
-                    let left = self.edits.get(call).and_then(|edits| edits[nth]);
-                    out.push(Forgotten { need, left_view_at: left.unwrap_or(call) });
-                }
-                need += 1;
-            }
-            let pieces = self.index.verbatim.needs(call).len();
-            for (nth, held) in held.by_ref().take(pieces).enumerate() {
-                if !held {
-                    let left = self.pieces.get(call).and_then(|pieces| pieces[nth]);
-                    out.push(Forgotten { need, left_view_at: left.unwrap_or(call) });
-                }
-                need += 1;
-            }
+            *needs += 1;
         }
-        out
     }
 
     /// Takes over what was appended.
@@ -159,22 +143,12 @@ impl Tracer {
                 continue;
             };
             let message = shown.to_shared();
-            let text = message.shown_text();
-            let key = (message.id.clone(), text);
-            let known = self.known.get(&key).copied();
-            standing.push(known.unwrap_or_else(|| {
-                let (text, cut) = beginning(&key.1, self.detail.written);
-                self.written.push(WrittenMessage {
-                    kind,
-                    call,
-                    tokens: meter.shown(*place),
-                    text,
-                    cut,
-                });
-                let index = self.written.len() - 1;
-                self.known.insert(key, index);
-                index
-            }));
+            let entry = self.written.entry((message.id.clone(), message.shown_text()));
+            standing.push(entry.index());
+            entry.or_insert_with_key(|(_, text)| {
+                let (text, cut) = beginning(text, self.detail.written);
+                WrittenMessage { kind, call, tokens: meter.shown(*place), text, cut }
+            });
         }
         standing
     }
@@ -227,18 +201,8 @@ impl Tracer {
         Look {
             state,
             tokens: meter.shown(Place::Item(pos)),
-            shown: text.map(|text| self.intern(text)),
+            shown: text.map(|text| self.shown.insert_full(one_line(text, SHOWN).0).0),
         }
-    }
-
-    fn intern(&mut self, text: &str) -> usize {
-        let (text, _) = one_line(text, SHOWN);
-        if let Some(known) = self.texts.get(&text) {
-            return *known;
-        }
-        self.shown.push(text.clone());
-        self.texts.insert(text, self.shown.len() - 1);
-        self.shown.len() - 1
     }
 }
 
@@ -260,11 +224,7 @@ impl Probe for Tracer {
                 self.steps.push(ViewStep { call, changes, standing });
             }
         }
-        let index = Arc::clone(&self.index);
-        let edits = index.calls.get(call).map_or(&[][..], |needs| &needs.edits);
-        self.edits.push(edits.iter().map(|edit| left(tracker, index.places(edit))).collect());
-        let pieces = index.verbatim.needs(call).iter();
-        self.pieces.push(pieces.map(|need| tracker.left_at(index.part_at(need.source))).collect());
+        self.miss(tracker, call);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Orders the forgotten needs by importance.
 
 use super::{Need, NeedKind, Track, Walk};
-use std::collections::BTreeSet;
+use indexmap::IndexMap;
 
 /// A forgotten need with everything that a sentence about it says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,25 +29,13 @@ pub fn worst<'a>(walk: &'a Walk, track: &'a Track, top: usize) -> Vec<Missed<'a>
         .filter(|(need, _)| !matches!(need.kind, NeedKind::Reference(_)))
         .collect();
     missed.sort_by(|(a, _), (b, _)| rank(a).cmp(&rank(b)));
-    let mut listed: BTreeSet<Source<'_>> = BTreeSet::new();
-    let mut out: Vec<Missed<'a>> = Vec::new();
-    for (need, left_view_at) in &missed {
-        if out.len() == top {
-            break;
-        }
-        if !listed.insert(Source::from_need(need)) {
-            continue;
-        }
-        let same =
-            missed.iter().filter(|(other, _)| Source::from_need(other) == Source::from_need(need));
-        out.push(Missed {
-            need,
-            left_view_at: *left_view_at,
-            by: track.taken_by(*left_view_at),
-            more: same.count() - 1,
-        });
+    let mut out: IndexMap<Source<'_>, Missed<'a>> = IndexMap::new();
+    for (need, left_view_at) in missed {
+        let first = || Missed { need, left_view_at, by: track.taken_by(left_view_at), more: 0 };
+        let known = out.entry(Source::from_need(need)).and_modify(|known| known.more += 1);
+        known.or_insert_with(first);
     }
-    out
+    out.into_values().take(top).collect()
 }
 
 impl Track {
@@ -59,7 +47,7 @@ impl Track {
 }
 
 /// What one loss is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum Source<'a> {
     Result(usize),
     Unknown(&'a str),

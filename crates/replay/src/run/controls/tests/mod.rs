@@ -4,7 +4,7 @@ mod clairvoyant;
 
 use super::*;
 use crate::acted::{options, session, strategy};
-use crate::judge::availability::Availability;
+use crate::judge::availability::tests::NeedProbe;
 use crate::read::index::Index;
 use crate::{Replay, ReplayOptions, replay_with};
 use foldback_core::Limits;
@@ -65,14 +65,10 @@ fn measured(session: &Session, strategy: Strategy, limits: Limits) -> (Replay, K
     let measure = counting(4);
     let options = ReplayOptions { validate: true, ..options(limits, measure) };
     let index = Arc::new(Index::new(session));
-    let mut probe = Availability::new(Arc::clone(&index));
+    let mut probe = NeedProbe::new(Arc::clone(&index));
     let replay = replay_with(session, &index, &Arc::new(strategy), &options, &mut [&mut probe]);
-    let findings = probe.finish();
-    let kept = Kept {
-        references: findings.references.iter().map(|presence| presence.kept).collect(),
-        edits: findings.edits,
-    };
-    (replay, kept)
+    let references = probe.references.iter().map(|presence| presence.kept).collect();
+    (replay, Kept { references, edits: probe.edits })
 }
 
 fn seer(session: &Session) -> Strategy {
