@@ -110,7 +110,7 @@ def main():
     rng = random.Random(SEED)
     same = splits = named = asked = 0
     followed = own = 0.0
-    print("| sessions | acted | answer | both halves alike | other answers |")
+    print("| sessions | acted, of files | answer | both halves alike | answers of halves |")
     print("|---|---|---|---|---|")
     for name, paths in sets(compared(program, parts.values(), options), parts).items():
         whole = compared(program, [parts[path] for path in paths], options)

@@ -206,7 +206,7 @@ pub(crate) fn each_session<T: Send>(
     Ok((all, skipped))
 }
 
-/// The same, where nothing may be made, and where warnings are not looked at.
+/// The same. It is no error if nothing is made, and warnings are not looked at.
 pub(crate) fn made_of_sessions<T: Send>(
     corpus: &Corpus,
     progress: Progress,

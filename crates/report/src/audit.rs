@@ -260,11 +260,10 @@ impl Audited {
                 (money(usd), pairs.iter().map(|pair| missed(pair[at])).sum::<usize>())
             });
             out += &format!(
-                " indexed folds at {}, too; there it would have cost {} instead of {}, and calls would have missed {} instead of {} names \
-                 and texts.",
-                match pairs.len() {
-                    1 => "one of these places".to_owned(),
-                    more => format!("{more} of these places"),
+                " indexed folds {}, too: it would have cost {} instead of {}, and calls would have missed {} instead of {} names and texts.",
+                match (pairs.len(), counted.len()) {
+                    (some, all) if some == all => "there".to_owned(),
+                    (some, all) => format!("at {some} of these {all} places"),
                 },
                 indexed.0,
                 own.0,

@@ -164,7 +164,7 @@ fn paid(part: &PartSummary) -> String {
     part.base.as_ref().map_or("the bill of the base".to_owned(), verdict::paid)
 }
 
-/// What a configuration costs in a part, in dollars with its interval.
+/// What a configuration costs in a part, in dollars and percent.
 fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
     verdict::saved_likely(part.base.as_ref()?, &measured.net_ratio, &measured.net_saving_usd)
 }
@@ -214,8 +214,10 @@ fn reported(
         item(out, &format!("base: {}", verdict::what_was_paid(base, summary.sessions)));
     }
     let regime = whose(&advice.tuned.reporting.regime);
-    let saved = saved(report, summary).unwrap_or_else(|| "not known".to_owned());
-    item(out, &format!("net bill, by the prices of {regime}: {saved}"));
+    let share = interval(&report.net_ratio);
+    let saved = saved(report, summary);
+    let saved = saved.map_or_else(String::new, |saved| format!("; it costs {saved}"));
+    item(out, &format!("net bill, by the prices of {regime}: {share} of {}{saved}", paid(summary)));
     item(
         out,
         &format!(
@@ -228,7 +230,8 @@ fn reported(
     );
     if let Some(missed) = report.missed_per_100_calls.value {
         let text = format!(
-            "missed, and read again in the net bill: {missed:.1} old texts of edits and pieces of results per 100 calls"
+            "missed: {missed:.1} old texts of edits and pieces of results per 100 calls, which the net bill has read again as often as \
+             recordings show"
         );
         item(out, &text);
     }

@@ -45,7 +45,7 @@ pub enum Verdict<'a> {
         alike: Vec<&'a PresetLine>,
         /// One that costs less and keeps less.
         cheaper: Option<&'a PresetLine>,
-        /// One that keeps more and saves less.
+        /// One that keeps more and costs more.
         fuller: Option<&'a PresetLine>,
     },
 }
@@ -144,8 +144,11 @@ impl Comparison {
         });
         let alike: Vec<(f64, &PresetLine)> = alike.copied().collect();
         let (ratio, best) = fullest(&alike).unwrap_or((lowest, cheapest));
-        let keeps_more = |line: &PresetLine| line.kept() >= best.kept() + ABOUT_AS_MUCH;
-        let fuller = fullest(&saving).map(|(_, line)| line).filter(|line| keeps_more(line));
+        let keeps_more = |(dearer, line): &&(f64, &PresetLine)| {
+            *dearer > ratio && line.kept() >= best.kept() + ABOUT_AS_MUCH
+        };
+        let keeping_more: Vec<_> = saving.iter().filter(keeps_more).copied().collect();
+        let fuller = fullest(&keeping_more).map(|(_, line)| line);
         let cheaper = choices.first().filter(|(less, line)| {
             *less <= ratio * (1.0 - WORTHWHILE) && line.kept() < best.kept()
         });

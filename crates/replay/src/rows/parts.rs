@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Version of the list.
-const SCHEMA: &str = "foldback/part/1";
+const SCHEMA: &str = "foldback/part/2";
 
 /// The list of a part.
 #[derive(Clone, Debug, Serialize, Deserialize)]

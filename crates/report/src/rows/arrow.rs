@@ -4,6 +4,8 @@
 
 use super::Row;
 use super::cell::{Cell, cells};
+#[cfg(feature = "parquet")]
+use arrow_array::RecordBatchOptions;
 use arrow_array::builder::{BooleanBuilder, Float64Builder, Int64Builder, StringBuilder};
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -107,7 +109,10 @@ pub(super) fn of_json(rows: &[Map<String, Value>]) -> Result<RecordBatch> {
     };
     let columns = names.map(column).map(|(name, mut column)| (column.field(name), column.finish()));
     let (fields, arrays): (Vec<Field>, Vec<ArrayRef>) = columns.unzip();
-    RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(Error::other)
+    // Without a row there is no column, and the number of rows is known from nothing else.
+    let options = RecordBatchOptions::new().with_row_count(Some(rows.len()));
+    let schema = Arc::new(Schema::new(fields));
+    RecordBatch::try_new_with_options(schema, arrays, &options).map_err(Error::other)
 }
 
 /// A table in memory.

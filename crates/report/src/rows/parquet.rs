@@ -109,9 +109,13 @@ mod tests {
             let row = json!({ "a": text, "b": count, "c": real, "d": flag });
             row.as_object().unwrap().clone()
         });
-        let mut written = tempfile::tempfile().unwrap();
-        write_json(&rows, &mut written).unwrap();
-        let file = SerializedFileReader::new(written).unwrap();
+        let read = |rows: &[Map<String, Value>]| {
+            let mut written = tempfile::tempfile().unwrap();
+            write_json(rows, &mut written).unwrap();
+            SerializedFileReader::new(written).unwrap()
+        };
+        assert_eq!(read(&[]).metadata().file_metadata().num_rows(), 0);
+        let file = read(&rows);
         let read: Vec<String> =
             file.get_row_iter(None).unwrap().map(|row| row.unwrap().to_string()).collect();
         let expected =
