@@ -3,6 +3,7 @@
     python3 tests/judge/judge.py FOLDBACK_BINARY FILE_OR_FOLDER… [--preset A,B] [--limits OPTIONS]
 
 Without --preset it judges every preset that the command lists and that can be asked for a plan.
+`none` is always judged.
 
 It is written from docs/definitions.md and rules.md, and shares no code with foldback.
 """
@@ -38,6 +39,8 @@ def main() -> int:
     args = parser.parse_args()
     program = Foldback(args.binary, args.limits.split())
     presets = args.preset.split(",") if args.preset else program.presets()
+    # What was paid is known by the requests without compaction, so these come first.
+    presets = ["none", *(preset for preset in presets if preset != "none")]
     findings = Findings()
     for file in files(args.paths):
         found = judge_file(program, file, presets)
