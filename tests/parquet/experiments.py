@@ -48,9 +48,11 @@ def main():
         wanted = sorted(sign * kept[end] for end in ("lo", "hi"))
         assert len(judged) == 24 and max(abs(number - 0.5) for number in told[0]) < 1e-9, told
         assert abs(told[1][0] - sign * kept["value"]) < 1e-9, (told, kept)
-        assert max(abs(mine - its) for mine, its in zip(told[1][1:], wanted)) < 0.01, (told, kept)
+        # One draws tasks, the other leaves each out and has the wider tails of few.
+        widths = [high - low for low, high in (told[1][1:], wanted)]
+        assert 0.6 < widths[0] / widths[1] < 1.2, (told, kept)
         os.chdir(ROOT)
-    print(f"difference {told[1][0]:.4f} ({told[1][1]:.4f} to {told[1][2]:.4f}), as the command reports it")
+    print(f"difference {told[1][0]:.4f} ({told[1][1]:.4f} to {told[1][2]:.4f}), as the command reports it with another interval")
 
 
 if __name__ == "__main__":
