@@ -79,13 +79,13 @@ def compared(*sources, env=None):
 
 
 def refused(*arguments, says, env=None):
-    """A command that ends with code 2, names the URL and writes nothing."""
+    """A command that ends with code 2, names the URL and makes no part."""
     url = next(argument for argument in arguments if argument.startswith("s3://"))
     with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder, "out.jsonl")
-        ran = foldback("score", *arguments, *DESIGN, "--store=none", "-o", str(out), env=env, code=2)
+        part = pathlib.Path(folder, "part")
+        ran = foldback("score", *arguments, *DESIGN, "--store", str(part), env=env, code=2)
         assert url in ran.stderr and says in ran.stderr, f"{says!r} is not in: {ran.stderr}"
-        assert not out.exists()
+        assert not (part / "part.json").exists()
 
 
 def main():

@@ -6,8 +6,8 @@ use crate::{input, output, strategies};
 use foldback_core::stage::Estimator;
 use foldback_formats::Session;
 use foldback_replay::corpus::Skipped;
+use foldback_replay::history;
 use foldback_replay::spent::Prices;
-use foldback_replay::{Source, history};
 use foldback_report::Width;
 use foldback_report::inspect::{self, Inspected};
 use std::collections::BTreeSet;
@@ -74,11 +74,10 @@ fn folders(args: &Inspect, estimator: &dyn Estimator) -> Result<Inspection, Erro
     let mut corpus = input::corpus(&args.corpus)?;
     // A file in a folder that is named, too, is looked at once.
     let mut seen = BTreeSet::new();
-    corpus.sources.retain(|source| match source {
-        Source::File(path) | Source::Copying { path, .. } => {
-            seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone()))
-        }
-        _ => true,
+    corpus.sources.retain(|source| {
+        source
+            .path()
+            .is_none_or(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.to_owned())))
     });
     let prices = Prices::embedded();
     let files = corpus.sources.len();

@@ -77,11 +77,11 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Error> {
         }
         for source in folder::sources(path, &[]) {
             match source {
-                Source::File(path) | Source::Copying { path, .. } => files.push(path),
+                Source::File(path) => files.push(path),
                 Source::Unreadable { path, reason } => {
                     return Err(Error::Usage(format!("{}: {reason}", path.display())));
                 }
-                Source::Elsewhere { .. } | Source::Memory { .. } | Source::Scored { .. } => {}
+                _ => {}
             }
         }
     }

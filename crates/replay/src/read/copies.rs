@@ -11,7 +11,6 @@ use foldback_formats::{Lineage, lineage};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Bytes of a file that are looked at to find out what it is related to. A header may hold a whole system prompt.
@@ -19,24 +18,30 @@ const OPENING: u64 = 256 * 1024;
 
 /// Tells files apart that hold the same calls: those of the first of them count.
 pub fn told_apart(sources: Vec<Source>) -> Vec<Source> {
-    let lineages = in_parallel(&sources, |source| match source {
-        Source::File(path) => opening(path),
-        _ => None,
-    });
+    let lineages = in_parallel(&sources, opening);
     let copies = in_parallel(&families(&lineages), |family| copied(&sources, &lineages, family));
     let copies: BTreeMap<usize, Copied> = copies.into_iter().flatten().collect();
     let told = |(at, source): (usize, Source)| match (source, copies.get(&at)) {
-        (Source::File(path), Some(copied)) => {
-            Source::Copying { path, copied: Arc::new(copied.clone()) }
+        (source, Some(copied)) => {
+            Source::Copying { source: Box::new(source), copied: Arc::new(copied.clone()) }
         }
-        (source, _) => source,
+        (source, None) => source,
     };
     sources.into_iter().enumerate().map(told).collect()
 }
 
-fn opening(path: &Path) -> Option<Lineage> {
+/// What the opening of a file says that it is related to. What is elsewhere is fetched whole, as it is read whole later.
+fn opening(source: &Source) -> Option<Lineage> {
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(OPENING).read_to_end(&mut bytes).ok()?;
+    match source {
+        Source::File(path) => {
+            File::open(path).ok()?.take(OPENING).read_to_end(&mut bytes).ok()?;
+        }
+        Source::Elsewhere { fetch, .. } => {
+            (&*(fetch.0)().ok()?).take(OPENING).read_to_end(&mut bytes).ok()?;
+        }
+        _ => return None,
+    }
     lineage(&bytes)
 }
 
@@ -93,4 +98,40 @@ fn copied(
         found.entry(at).or_default().insert(number, copied);
     }
     found.into_iter().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::corpus::Fetch;
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn what_is_copied_counts_once_wherever_it_is_kept() {
+        let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/four-sessions"));
+        let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = files.filter(|path| path.extension().is_some()).collect();
+        files.sort();
+        let bytes = std::fs::read(&files[0]).unwrap();
+        // The same session in another file: not the same bytes.
+        let contents = [bytes.clone(), [&*bytes, b"\n"].concat()];
+        let made = tempfile::tempdir().unwrap();
+        let file = |(at, content): (usize, &Vec<u8>)| {
+            let path = made.path().join(at.to_string());
+            std::fs::write(&path, content).unwrap();
+            Source::File(path)
+        };
+        let elsewhere = |(at, content): (usize, &Vec<u8>)| {
+            let content = content.clone();
+            let fetch = Fetch(Box::new(move || Ok(content.clone())));
+            Source::Elsewhere { name: at.to_string(), fetch }
+        };
+        let numbered = || contents.iter().enumerate();
+        for sources in [numbered().map(file).collect(), numbered().map(elsewhere).collect()] {
+            let told = told_apart(sources);
+            let copied = told.iter().map(|source| source.sessions().unwrap()[0].copied);
+            let copied: Vec<usize> = copied.collect();
+            assert!(copied[0] == 0 && copied[1] > 0, "{told:?}: {copied:?}");
+        }
+    }
 }

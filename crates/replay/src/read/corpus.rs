@@ -8,7 +8,7 @@ use foldback_formats::Session;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// One place that sessions come from.
@@ -16,10 +16,10 @@ use std::sync::Arc;
 pub enum Source {
     /// A file in any format.
     File(PathBuf),
-    /// A file with calls that another of the corpus holds; they [count there](crate::read::copies).
+    /// What has calls that another of the corpus holds; they [count there](crate::read::copies).
     Copying {
-        /// Its path.
-        path: PathBuf,
+        /// What it is without that.
+        source: Box<Source>,
         /// The calls.
         copied: Arc<Copied>,
     },
@@ -105,20 +105,28 @@ impl Source {
     /// What reports call it: the path as it was given.
     pub fn name(&self) -> String {
         match self {
-            Self::File(path)
-            | Self::Copying { path, .. }
-            | Self::Scored { path, .. }
-            | Self::Unreadable { path, .. } => path.display().to_string(),
+            Self::File(path) | Self::Scored { path, .. } | Self::Unreadable { path, .. } => {
+                path.display().to_string()
+            }
+            Self::Copying { source, .. } => source.name(),
             Self::Elsewhere { name, .. } | Self::Memory { name, .. } => name.clone(),
+        }
+    }
+
+    /// The path of a file that is there to be read.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::File(path) => Some(path),
+            Self::Copying { source, .. } => source.path(),
+            _ => None,
         }
     }
 
     /// The bytes of what is not in memory. The error says why they can't be read.
     fn bytes(&self) -> Result<Vec<u8>, Failure> {
         match self {
-            Self::File(path)
-            | Self::Copying { path, .. }
-            | Self::Scored { path, failed: None, .. } => {
+            Self::Copying { source, .. } => source.bytes(),
+            Self::File(path) | Self::Scored { path, failed: None, .. } => {
                 foldback_formats::read_file(path).map_err(|error| error.to_string().into())
             }
             Self::Elsewhere { fetch, .. } => (fetch.0)(),
