@@ -53,8 +53,8 @@ pub fn screen(comparison: &Comparison, width: Width, commands: Commands<'_>) -> 
     let head = lines(&out);
     let used =
         |fits: usize, tail: &str| head + FRAME + fits + usize::from(fits < all) + lines(tail);
-    let is_answer = |at: &usize| page.in_answer.contains(at);
-    let named = page.rows.iter().rposition(is_answer).map_or(0, |at| at + 1);
+    let is_named = |at: &usize| page.is_named(&comparison.presets[*at]);
+    let named = page.rows.iter().rposition(is_named).map_or(0, |at| at + 1);
     let least = LEAST.max(named).min(all);
     let fitting = |tail: &String| used(least, tail) <= LINES;
     let tail = (0..SPARE).map(|spared| page.tail(spared)).find(fitting);
@@ -72,8 +72,8 @@ fn lines(text: &str) -> usize {
 struct Page<'a> {
     comparison: &'a Comparison,
     answer: Answer<'a>,
-    /// Indices of the presets that the answer names first: the one to use, and the one that keeps more.
-    in_answer: Vec<usize>,
+    /// The preset to use, and the one that keeps more.
+    named: [Option<&'a PresetLine>; 2],
     /// Indices of the presets that have a row.
     rows: Vec<usize>,
     /// Names of those of which nothing is to say but that they can't be told from the base.
@@ -93,10 +93,14 @@ impl<'a> Page<'a> {
         columns: usize,
         commands: Commands<'a>,
     ) -> Self {
+        let named = match comparison.verdict() {
+            Verdict::Use { best, fuller, .. } => [Some(best), fuller],
+            _ => [comparison.best(), None],
+        };
         let mut page = Self {
             comparison,
             answer,
-            in_answer: Vec::new(),
+            named,
             rows: Vec::new(),
             alike: Vec::new(),
             refused: Vec::new(),
@@ -104,20 +108,12 @@ impl<'a> Page<'a> {
             columns,
             commands,
         };
-        let in_answer = match comparison.verdict() {
-            Verdict::Use { best, fuller, .. } => [Some(best), fuller],
-            _ => [comparison.best(), None],
-        };
         for at in &page.answer.shown {
             let line = &comparison.presets[*at];
             let name = || verdict::name(comparison, line).to_owned();
-            if in_answer.iter().flatten().any(|named| std::ptr::eq(*named, line)) {
-                page.in_answer.push(*at);
-            }
             let acts = line.gate.passed && line.triggered > 0;
             let is_unbilled = acts && comparison.base.is_some() && !comparison.is_billed(line);
-            let says_more =
-                commands.named || page.in_answer.contains(at) || !comparison.is_tested();
+            let says_more = commands.named || page.is_named(line) || !comparison.is_tested();
             match () {
                 () if is_unbilled => {
                     page.unbilled.push(name());
@@ -132,6 +128,11 @@ impl<'a> Page<'a> {
         }
         page.refused.sort_by_key(|at| Reverse(comparison.presets[*at].gate.over));
         page
+    }
+
+    /// Whether the answer names a preset before all others.
+    fn is_named(&self, line: &PresetLine) -> bool {
+        self.named.iter().flatten().any(|named| std::ptr::eq(*named, line))
     }
 
     fn say(&self, out: &mut String, text: &str) {

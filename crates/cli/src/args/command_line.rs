@@ -14,10 +14,15 @@ const SHOWN: [&str; 14] = [
 /// Arguments that name what is written.
 const OUTPUTS: [&str; 6] = ["json", "html", "rows", "manifest", "out", "output"];
 
-/// All values that were given, but for outputs: each may be the path of a file that is read.
-pub(super) fn given(described: &Command, matches: &ArgMatches) -> Vec<PathBuf> {
+/// The values of the wanted arguments that were given, but for outputs: each may be the path of a file that is read.
+pub(super) fn given(
+    described: &Command,
+    matches: &ArgMatches,
+    wanted: impl Fn(&Arg) -> bool,
+) -> Vec<PathBuf> {
     let Some((name, matches)) = matches.subcommand() else { return Vec::new() };
     written(described, name, matches)
+        .filter(|arg| wanted(arg))
         .filter(|arg| !OUTPUTS.contains(&arg.get_id().as_str()) && arg.get_action().takes_values())
         .flat_map(|arg| matches.get_raw(arg.get_id().as_str()).into_iter().flatten())
         .map(PathBuf::from)

@@ -135,12 +135,13 @@ impl Args {
         let mut described = Self::described();
         let matches = described.try_get_matches_from_mut(given)?;
         let mut args = Self::from_arg_matches(&matches)?;
-        args.given = command_line::given(&described, &matches);
+        args.given = command_line::given(&described, &matches, |_| true);
         let quoted = command_line::text(&described, &matches);
         match &mut args.command {
             Command::Compare(compare) => {
                 compare.command_line = quoted;
-                compare.given.clone_from(&args.given);
+                compare.option_values =
+                    command_line::given(&described, &matches, |arg| !arg.is_positional());
             }
             Command::Tune(tune) => tune.search.command_line = quoted,
             _ => {}
@@ -297,9 +298,9 @@ pub(crate) struct Compare {
     /// The part of the command line that the results depend on.
     #[arg(skip)]
     pub(crate) command_line: String,
-    /// All arguments but outputs: files that options name are inputs, too.
+    /// The values of options but outputs: the files among them are inputs, too.
     #[arg(skip)]
-    pub(crate) given: Vec<PathBuf>,
+    pub(crate) option_values: Vec<PathBuf>,
 }
 
 impl Compare {

@@ -99,7 +99,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
             output::note(format_args!("note: the summary forbids what no user named: {rule}"));
         }
     }
-    let happened = match reports.is_empty() {
+    let happened = || match reports.is_empty() {
         true => nothing(args, &conversation),
         false => plan::reports(&reports, &conversation),
     };
@@ -123,7 +123,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
         return Ok(Output::Data { text, notes: Vec::new() });
     }
     if args.show == Some(CompactText::Plan) {
-        let text = happened + &plan::plans(&conversation);
+        let text = happened() + &plan::plans(&conversation);
         let changed = reports.iter().any(|report| report.outcome.changed());
         let stored = !live && !manual && !answers.asks();
         let missed = match stored && !changed {
@@ -159,7 +159,7 @@ pub(crate) fn compact(args: &Compact) -> Result<Output, Error> {
     let mut notes: Vec<String> = outcome.losses.iter().map(loss).collect();
     notes.extend(output::refused(format.id, &outcome.breaks));
     // The report goes to standard error, so that the session stays clean.
-    notes.push(happened.trim_end().to_owned());
+    notes.push(happened().trim_end().to_owned());
     Ok(Output::Data { text: outcome.text, notes })
 }
 

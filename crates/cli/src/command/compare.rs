@@ -105,9 +105,8 @@ pub(crate) fn run(args: &Compare) -> Result<(), Error> {
 
 /// The files that options name, with the hashes of their contents.
 fn files_of(args: &Compare) -> Result<Vec<json::NamedFile>, Error> {
-    let options = args.given.iter().filter(|path| !args.corpus.paths.contains(path));
-    options
-        .filter(|path| path.is_file())
+    let files = args.option_values.iter().filter(|path| path.is_file());
+    files
         .map(|path| {
             let bytes =
                 std::fs::read(path).map_err(|error| Error::File { path: path.clone(), error })?;

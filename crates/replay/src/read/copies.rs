@@ -11,7 +11,6 @@ use foldback_formats::{Lineage, lineage};
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io::Read as _;
-use std::sync::Arc;
 
 /// Bytes of a file that are looked at to find out what it is related to. A header may hold a whole system prompt.
 const OPENING: u64 = 256 * 1024;
@@ -20,29 +19,26 @@ const OPENING: u64 = 256 * 1024;
 pub fn told_apart(sources: Vec<Source>) -> Vec<Source> {
     let lineages = in_parallel(&sources, opening);
     let copies = in_parallel(&families(&lineages), |family| copied(&sources, &lineages, family));
-    let copies: BTreeMap<usize, Copied> = copies.into_iter().flatten().collect();
-    let told = |(at, source): (usize, Source)| match (source, copies.get(&at)) {
-        (source, Some(copied)) => {
-            Source::Copying { source: Box::new(source), copied: Arc::new(copied.clone()) }
-        }
-        (source, None) => source,
+    let mut copies: BTreeMap<usize, Copied> = copies.into_iter().flatten().collect();
+    let told = |(at, source)| match copies.remove(&at) {
+        Some(copied) => Source::Copying { source: Box::new(source), copied },
+        None => source,
     };
     sources.into_iter().enumerate().map(told).collect()
 }
 
 /// What the opening of a file says that it is related to. What is elsewhere is fetched whole, as it is read whole later.
 fn opening(source: &Source) -> Option<Lineage> {
-    let mut bytes = Vec::new();
-    match source {
+    let bytes = match source {
         Source::File(path) => {
+            let mut bytes = Vec::new();
             File::open(path).ok()?.take(OPENING).read_to_end(&mut bytes).ok()?;
+            bytes
         }
-        Source::Elsewhere { fetch, .. } => {
-            (&*(fetch.0)().ok()?).take(OPENING).read_to_end(&mut bytes).ok()?;
-        }
+        Source::Elsewhere { fetch, .. } => (fetch.0)().ok()?,
         _ => return None,
-    }
-    lineage(&bytes)
+    };
+    lineage(bytes.get(..OPENING as usize).unwrap_or(&bytes))
 }
 
 /// The files that may hold the same history: those that share an id, or name one another's.

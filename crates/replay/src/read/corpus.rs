@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 /// One place that sessions come from.
 #[derive(Debug)]
@@ -21,7 +20,7 @@ pub enum Source {
         /// What it is without that.
         source: Box<Source>,
         /// The calls.
-        copied: Arc<Copied>,
+        copied: Copied,
     },
     /// Bytes that are somewhere else, under a name.
     Elsewhere {
