@@ -164,9 +164,12 @@ fn paid(part: &PartSummary) -> String {
     part.base.as_ref().map_or("the bill of the base".to_owned(), verdict::paid)
 }
 
-/// What a configuration costs in a part, in dollars and percent.
-fn saved(measured: &Measured, part: &PartSummary) -> Option<String> {
-    verdict::saved_likely(part.base.as_ref()?, &measured.net_ratio, &measured.net_saving_usd)
+/// The end of a sentence that says what a configuration costs in a part, in dollars and percent; empty if it is not known.
+fn it_costs(measured: &Measured, part: &PartSummary) -> String {
+    let Measured { net_ratio, net_saving_usd, .. } = measured;
+    let saved = part.base.as_ref();
+    let saved = saved.and_then(|base| verdict::saved_likely(base, net_ratio, net_saving_usd));
+    saved.map_or_else(String::new, |saved| format!("; it costs {saved}"))
 }
 
 fn percent(share: f64) -> String {
@@ -214,10 +217,8 @@ fn reported(
         item(out, &format!("base: {}", verdict::what_was_paid(base, summary.sessions)));
     }
     let regime = whose(&advice.tuned.reporting.regime);
-    let share = interval(&report.net_ratio);
-    let saved = saved(report, summary);
-    let saved = saved.map_or_else(String::new, |saved| format!("; it costs {saved}"));
-    item(out, &format!("net bill, by the prices of {regime}: {share} of {}{saved}", paid(summary)));
+    let (share, costs) = (interval(&report.net_ratio), it_costs(report, summary));
+    item(out, &format!("net bill, by the prices of {regime}: {share} of {}{costs}", paid(summary)));
     item(
         out,
         &format!(
@@ -230,8 +231,8 @@ fn reported(
     );
     if let Some(missed) = report.missed_per_100_calls.value {
         let text = format!(
-            "missed: {missed:.1} old texts of edits and pieces of results per 100 calls, which the net bill has read again as often as \
-             recordings show"
+            "missed: {missed:.1} old texts of edits and pieces of results per 100 calls; the net bill charges for reading them again \
+             as often as recordings show"
         );
         item(out, &text);
     }
@@ -350,9 +351,9 @@ pub fn not_met(advice: &Advice<'_>, written: &str) -> Option<String> {
         true => "",
         false => ", and it sends requests over the window or breaks rules of the provider",
     };
-    let saved = saved(report, part).map_or_else(String::new, |saved| format!("; it costs {saved}"));
+    let costs = it_costs(report, part);
     Some(format!(
-        "the budget {} does not hold on {} held out for the check: {how}{far}{gate}{saved}. {written} has the strategy and says \
+        "the budget {} does not hold on {} held out for the check: {how}{far}{gate}{costs}. {written} has the strategy and says \
          so. Change the budget, or provide more sessions",
         advice.budget,
         self::part(part),

@@ -121,8 +121,8 @@ fn compared(trial: &Trial, report: &Measured, own: &Measured, part: &PartSummary
         (report.missed_per_100_calls.value, own.missed_per_100_calls.value)
     {
         lines.push(format!(
-            "missed: {missed:.1} old texts of edits and pieces of results per 100 calls instead of {before:.1}, which the net bill has read \
-             again as often as recordings show"
+            "missed: {missed:.1} old texts of edits and pieces of results per 100 calls instead of {before:.1}; the net bill charges for \
+             reading them again as often as recordings show"
         ));
     }
     lines.push(format!("compactions: {} instead of {}", report.compactions, own.compactions));

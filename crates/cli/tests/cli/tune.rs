@@ -82,7 +82,7 @@ fn advice_is_a_file_that_can_be_used_or_says_what_comes_nearest() {
         "a budget of keep=0.3: at least 30 %",
         "Why this one:",
         "held out for the check (95 % intervals over sessions)",
-        "per 100 calls, which the net bill has read again as often as recordings show",
+        "per 100 calls; the net bill charges for reading them again as often as recordings show",
     ] {
         assert!(words.contains(part), "{part}:\n{text}");
     }
